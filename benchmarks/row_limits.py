@@ -65,7 +65,8 @@ MAKE: Final[dict[str, Callable[[int, DType], RowOp]]] = {
 }
 
 FEW_BY_BYTES: Final = {
-    "direct": [("rms_norm", 4096, bf16), ("layer_norm", 2304, bf16), ("softmax", 1000, f32)],
+    "direct": [("rms_norm", 4096, bf16)],
+    "direct_late": [("layer_norm", 2304, bf16), ("softmax", 1000, f32)],
     "narrow": [("rms_norm", 8192, f32), ("softmax", 8192, f32)],
     "spread": [("rms_norm", 128, bf16), ("rms_norm", 256, bf16)],
     "single": [("swiglu", 8, bf16)],
@@ -82,13 +83,10 @@ FEW_BY_ROWS: Final = {
     "eight": [("rms_norm", 16384, bf16), ("rms_norm", 16384, f32)],
     "two": [("add_rms_norm", 8192, bf16), ("add_rms_norm", 5120, bf16)],
     "four_of_two": [("add_rms_norm", 8192, bf16), ("add_rms_norm", 5120, bf16)],
-    "alone": [
-        ("layer_norm_gradient", 768, bf16),
-        ("layer_norm_gradient", 1536, bf16),
-        ("rms_norm_gradient", 2048, bf16),
-        ("rms_norm_gradient", 3072, bf16),
-    ],
-    "chunked": [("cross_entropy", 32768, bf16), ("cross_entropy", 151936, bf16)],
+    "alone": [("rms_norm_gradient", 2048, bf16), ("rms_norm_gradient", 3072, bf16)],
+    "alone_of_two": [("layer_norm_gradient", 768, bf16), ("layer_norm_gradient", 1536, bf16)],
+    "chunked": [("cross_entropy", 32768, bf16)],
+    "chunked_long": [("cross_entropy", 151936, bf16)],
 }
 """Limits of rows for each multiprocessor."""
 
@@ -97,6 +95,7 @@ BY_LENGTH: Final = {
     "subwarp_ends": [("rms_norm", bf16), ("softmax", bf16)],
     "clustered": [("layer_norm_gradient", bf16), ("rms_norm_gradient", bf16)],
     "held": [("rms_norm", bf16)],
+    "held_between": [("rms_norm", bf16)],
     "held_wide": [("rms_norm", f32), ("softmax", f32)],
     "held_regular": [("rms_norm", f32), ("softmax", f32)],
 }
@@ -153,11 +152,15 @@ def _lengths(limit: str, value: int) -> list[int]:
     """Vectors of a row: not so many more than the limit that a kernel has no registers for them."""
     if limit == "held_regular":
         return [value // 4, value // 2, value]
+    if limit == "subwarp_ends":  # eight accesses of each thread at most
+        return [*range(101, 8 * WARP, 32), 8 * WARP - 1]
+    if limit == "held":
+        return [value // 2, value, 2 * value]
     if limit == "clustered":  # of more, a CTA has one team in any case
         return [n for n in range(288, 513, 32) if n != value]
     lengths = sorted({int(around * value) | 1 for around in (0.4, 0.6, 0.8, 0.95, 1.2, 1.5, 1.9)})
     # Part of a warp has four accesses of each thread at most.
-    return [n for n in lengths if not limit.startswith("subwarp") or n <= 4 * WARP]
+    return [n for n in lengths if limit != "subwarp" or n <= 4 * WARP]
 
 
 def measure(device: dict[str, object]) -> Result:

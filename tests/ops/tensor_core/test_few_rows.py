@@ -70,18 +70,20 @@ def test_rows_without_end_stay_out() -> None:
 def test_what_is_chosen() -> None:
     """Up to 16 rows of as many columns as were quicker so, of matrices that there is a kernel of.
 
-    Small B has more CTAs a tile, but none that would share a multiprocessor.
+    Small B has more CTAs a tile, but none that would share a multiprocessor, and is left to tiles
+    where these CTAs would be few for K.
     """
     by_columns, by_rows = _product("bf16", "MN"), _product("bf16", "K")
     chosen = {n: few_rows.choose(by_columns, 8, n, 4096) for n in (1024, 2048, 4096, 8192, 8200)}
     clusters = {n: None if few is None else few.cluster for n, few in chosen.items()}
     assert clusters == {1024: 4, 2048: 2, 4096: 2, 8192: 1, 8200: None}
-    chosen = {n: few_rows.choose(by_rows, 8, n, 8192) for n in (512, 1024, 2048, 4096, 8200)}
+    chosen = {n: few_rows.choose(by_rows, 8, n, 4096) for n in (512, 1024, 2048, 4096, 8200)}
     clusters = {n: None if few is None else few.cluster for n, few in chosen.items()}
     assert clusters == {512: 8, 1024: 4, 2048: 2, 4096: 1, 8200: None}
     assert few_rows.choose(by_columns, 8, 1024, 2048) == FewRows(2)
     assert few_rows.choose(by_columns, 1, 8192, 28672) == FewRows(1)
     assert few_rows.choose(by_rows, 1, 8192, 28672) is None
+    assert few_rows.choose(by_columns, 8, 2048, 8192) is None  # 64 CTAs with too much of K each
     assert few_rows.choose(by_rows, 8, 4096, 512) == FewRows(1)
     assert few_rows.choose(by_columns, 17, 4096, 4096) is None
     assert few_rows.choose(by_columns, 0, 4096, 4096) is None

@@ -17,6 +17,8 @@ class Limits:
 
     direct          rows of a CTA, of up to 512 vectors, go to registers; of more rows each is
                     copied to shared memory while another CTA computes
+    direct_late     the same where more rows would have inputs per column loaded late, or would go
+                    to registers, too, by CTAs of other numbers of threads
     narrow          rows of 1025 to 2048 vectors have CTAs of 128 threads, which read them twice
     spread          rows of part of a warp have two accesses of a thread; of more rows four
     wide            the same rows, of four accesses, have CTAs of 256 threads; of more rows 128
@@ -30,12 +32,15 @@ class Limits:
     clusters        long rows that a CTA could hold have clusters of four
     alone           where there are sums over rows, a team of threads is alone in its CTA, which
                     would have several (by the number for each CTA)
-    four            four CTAs reduce the same row, and each writes a quarter of it
+    four            four CTAs reduce the same row, and each writes a quarter of it; of rows of more
+                    than 2048 vectors half as many rows
     eight           the same with eight
     two             two CTAs reduce the same row of two inputs
     four_of_two     the same with four
-    chunked         rows of which no element is written are copied to shared memory, or read in
-                    chunks that all CTAs share; of more rows a CTA each reads them once
+    alone_of_two    the same where there are several sums over rows
+    chunked         rows of which no element is written are copied to shared memory; of more rows a
+                    CTA each reads them once
+    chunked_long    rows that no CTA could hold are read in chunks that all CTAs share instead
 
     Any number of rows, by the vectors of 16 bytes of one row:
 
@@ -44,11 +49,13 @@ class Limits:
     clustered       where there are sums over rows, a few rows have teams that are alone in their
                     CTAs; longer ones clusters that take several at once
     held            a CTA holds a row of 16-bit elements in registers; of more it reads it twice
+    held_between    the same, where there is no power of two of vectors
     held_wide       the same of wider elements, of which there is no power of two of vectors
     held_regular    the same, where there is one
     """
 
     direct: int
+    direct_late: int
     narrow: int
     spread: int
     wide: int
@@ -62,11 +69,14 @@ class Limits:
     eight: float
     two: float
     four_of_two: float
+    alone_of_two: float
     chunked: float
+    chunked_long: float
     subwarp: int
     subwarp_ends: int
     clustered: int
     held: int
+    held_between: int
     held_wide: int
     held_regular: int
 
@@ -74,25 +84,29 @@ class Limits:
 DEVICE: Final = "NVIDIA H200"
 
 LIMITS: Final = Limits(
-    direct=33554432,
+    direct=67108864,
+    direct_late=4194304,
     narrow=67108864,
     spread=8388608,
     wide=16777216,
-    single=2097152,
-    twice=4194304,
-    twice_summed=8388608,
+    single=8388608,
+    twice=11534336,
+    twice_summed=11534336,
     apart=8388608,
-    clusters=4.0,
+    clusters=8.0,
     alone=1.0,
-    four=0.5,
+    four=1.0,
     eight=0.125,
     two=0.5,
     four_of_two=0.25,
+    alone_of_two=2.0,
     chunked=1.25,
+    chunked_long=0.45,
     subwarp=96,
-    subwarp_ends=64,
+    subwarp_ends=250,
     clustered=480,
     held=512,
+    held_between=200,
     held_wide=1024,
     held_regular=2048,
 )

@@ -107,8 +107,12 @@ def _by_one_pass(op: RowOp, rows: Rows) -> Operation:
     Few CTAs would not keep memory busy: a CTA asks for less than a copy of its row does, or than
     the CTAs of all its chunks.
     """
-    few = _by_ctas(op, rows) if _fits_cta(op, rows) else two_pass.independent(op, rows, each=2)
-    most = int(measured.LIMITS.chunked * rows.device.multiprocessors)
+    limits = measured.LIMITS
+    if _fits_cta(op, rows):
+        few, each = _by_ctas(op, rows), limits.chunked
+    else:
+        few, each = two_pass.independent(op, rows, each=2), limits.chunked_long
+    most = int(each * rows.device.multiprocessors)
     many = one_pass.independent(
         op, rows, threads=sizes.one_pass_threads(op, rows), each=8 // len(op.given(ELEMENT))
     )
@@ -188,7 +192,9 @@ def _by_ctas(op: RowOp, rows: Rows) -> Operation:
     # Where each CTA has an SM of its own, a copy would come too late. CTAs of short rows are so
     # many that others start while one of them waits.
     direct = kernel(min(1024, max(WARP, power_of_two(groups) // 4)), held=True, direct=True)
-    few = measured.LIMITS.direct // size if groups <= 512 else rows.device.multiprocessors
+    late = shape.late or loading is not None
+    most = measured.LIMITS.direct_late if late else measured.LIMITS.direct
+    few = most // size if groups <= 512 else rows.device.multiprocessors
     return _few_by_parts(op, rows, either(op, rows, few, direct, many))
 
 
@@ -231,10 +237,15 @@ def _together(op: RowOp, rows: Rows) -> dict[int, int]:
     Each of them reads the whole row, but has only a part of it to write.
     """
     groups = rows.groups * len(op.given(ELEMENT))
-    if groups <= 128 or groups > (2 * sizes.ROW if sizes.is_plain(rows) else 2048):
+    if (
+        not op.written(ELEMENT)
+        or groups <= 128
+        or groups > (2 * sizes.ROW if sizes.is_plain(rows) else 2048)
+    ):
         return {}
     limits = measured.LIMITS
-    several = {4: limits.four} if groups <= sizes.ROW else {}
+    # Of longer rows the L2 cache gives more bytes than memory would.
+    several = {4: limits.four if groups <= 2048 else limits.four / 2} if groups <= sizes.ROW else {}
     if len(op.given(ELEMENT)) > 1 and groups <= sizes.ROW // 2:
         several = {2: limits.two, 4: limits.four_of_two}  # each reads twice as much as of one input
     if groups > 1024:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pyptx.device import WARP
 from pyptx.ops.rowwise import measured, sizes
-from pyptx.ops.rowwise.operation import ELEMENT, RowOp
+from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.sequences import Operation, either, finished, sequence_of
 from pyptx.ops.rowwise.strategies import (
@@ -35,7 +35,9 @@ def with_sums(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
     if op.name in FEW_ROWS_MEASURED:
         found = _some_summed(op, rows, results, found)
     alone = _alone(op, rows)
-    most = 0 if alone is None else int(measured.LIMITS.alone * alone[1].ctas)
+    several = len(op.written(COLUMN)) > 1
+    each = measured.LIMITS.alone_of_two if several else measured.LIMITS.alone
+    most = 0 if alone is None else int(each * alone[1].ctas)
     found = _by_several_clusters(op, rows, results, found, most)
     if alone is not None:
         found = either(op, rows, most, _by_teams(op, *alone, results), found, results)

@@ -55,9 +55,14 @@ def is_of_two(op: RowOp, rows: Rows) -> bool:
 
 
 def is_short(op: RowOp, rows: Rows) -> bool:
-    """Whether part of a warp takes a row, each thread four accesses of each input at most."""
+    """Whether part of a warp takes a row, each thread four accesses of each input at most.
+
+    Of rows that begin within a vector eight, which are narrow: a CTA has few vectors of such a row,
+    and many ends. 691843 x 97 bf16 took it 417 us on an H200, and parts of warps 107.
+    """
     first = op.given(ELEMENT)[0].dtype.bytes
-    return rows.divided().groups <= 4 * WARP and rows.columns * first <= 2 * KIB
+    most = (4 if rows.aligned else 8) * WARP
+    return rows.divided().groups <= most and rows.columns * first <= 2 * KIB
 
 
 def subwarp_shape(rows: Rows, accesses: int) -> subwarp.Shape:
@@ -102,8 +107,9 @@ def cta_shape(op: RowOp, rows: Rows) -> CtaShape:
     if groups * inputs > 2048 and (regular or not plain):
         return CtaShape(256, held=False, registers=80 if plain and op.is_light else None)
     limits = measured.LIMITS
-    most = limits.held_regular if regular else limits.held_wide
-    if groups * inputs > (limits.held if widest(op) == 2 else most):
+    narrow = limits.held if regular else limits.held_between
+    wider = limits.held_regular if regular else limits.held_wide
+    if groups * inputs > (narrow if widest(op) == 2 else wider):
         return CtaShape(128, held=False)
     if regular:  # fewer threads hold more of what there is per column, and more CTAs fit
         each = 2 * columns if columns else 2 if op.is_light else 4

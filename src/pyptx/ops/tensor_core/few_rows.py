@@ -72,7 +72,9 @@ def choose(product: Product, m: int, n: int, k: int, matrices: int = 1) -> FewRo
         return None
     tiles = -(-n // COLUMNS)
     room = (c for c in (2, 4, CLUSTER) if tiles <= min(limits.ctas // c, clusters_at_once(c, CTAS)))
-    return FewRows(max((c for c in room if c <= most), default=1))
+    cluster = max((c for c in room if c <= most), default=1)
+    few = tiles * cluster <= limits.few and k > limits.shallow
+    return None if few else FewRows(cluster)
 
 
 def build(product: Product, shape: FewRows) -> Kernel:

@@ -42,11 +42,15 @@ class FewRowsLimits:
     columns   the most columns of B
     ctas      the most CTAs of clusters
     depth     the largest K: of more, tiles that are split over all multiprocessors are quicker
+    few       of so few CTAs, K may be `shallow` at most: of more, tiles are quicker of which the
+              CTAs of a cluster have a part of K each
     """
 
     columns: int
     ctas: int
     depth: int = 2**31
+    few: int = 64
+    shallow: int = 4096
 
 
 FEW_ROWS: Final[dict[Major, FewRowsLimits]] = {
@@ -58,60 +62,87 @@ FEW_ROWS: Final[dict[Major, FewRowsLimits]] = {
 DEVICE: Final = "NVIDIA H200"
 
 COMMON: Final = Common(
-    first_bytes=5327,
-    memory=4118,
-    requests=108.8,
-    overlap=2.079,
-    split=1948,
-    share=1205,
-    share_power=1.011,
+    first_bytes=4540,
+    memory=4386,
+    requests=112.1,
+    overlap=1.839,
+    split=2389,
+    share=1314,
+    share_power=0.9191,
 )
 
 TIMES: Final[dict[Tile, tuple[float, float]]] = {
-    (64, 64, None, 1, False): (145.9, 266.5),
-    (64, 64, "columns", 2, False): (173.0, 115.8),
-    (64, 128, None, 1, False): (181.6, 0.1),
-    (64, 128, "columns", 2, False): (161.2, 3320.6),
-    (64, 256, None, 1, False): (306.9, 260.8),
-    (64, 256, "rows", 2, False): (306.1, 2376.0),
-    (64, 256, "rows", 3, False): (280.7, 2915.4),
-    (64, 256, "rows", 4, False): (285.5, 2731.2),
-    (64, 256, "rows", 5, False): (275.6, 3029.3),
-    (64, 256, "rows", 8, False): (288.3, 2574.2),
-    (128, 128, None, 1, False): (336.0, 860.0),
-    (128, 128, "columns", 2, False): (330.4, 1045.6),
-    (128, 128, "rows", 2, False): (397.9, 0.0),
-    (128, 128, "rows", 2, True): (399.8, 0.0),
-    (128, 192, None, 1, True): (432.2, 2789.3),
-    (128, 192, "rows", 2, True): (488.9, 1179.5),
-    (128, 256, None, 1, False): (569.0, 3718.3),
-    (128, 256, "rows", 2, False): (563.1, 4009.3),
-    (256, 192, None, 1, False): (894.3, 4947.5),
-    (256, 192, "columns", 2, False): (854.9, 5696.5),
+    (64, 64, None, 1, False): (143.8, 432.5),
+    (64, 64, "columns", 2, False): (168.4, 262.2),
+    (64, 64, "depth", 2, False): (187.2, 2348.7),
+    (64, 64, "depth", 4, False): (184.5, 2290.4),
+    (64, 64, "depth", 8, False): (217.0, 2457.8),
+    (64, 128, None, 1, False): (183.6, 0.2),
+    (64, 128, "columns", 2, False): (154.8, 3529.3),
+    (64, 128, "depth", 2, False): (253.1, 2872.3),
+    (64, 128, "depth", 4, False): (252.7, 3026.3),
+    (64, 128, "depth", 8, False): (300.7, 3445.3),
+    (64, 256, None, 1, False): (298.8, 476.1),
+    (64, 256, "depth", 2, False): (381.1, 4730.3),
+    (64, 256, "depth", 4, False): (436.4, 4745.0),
+    (64, 256, "depth", 8, False): (529.5, 5319.9),
+    (64, 256, "rows", 2, False): (295.5, 2685.6),
+    (64, 256, "rows", 3, False): (275.8, 2875.3),
+    (64, 256, "rows", 4, False): (278.6, 2860.6),
+    (64, 256, "rows", 5, False): (268.9, 3191.5),
+    (64, 256, "rows", 8, False): (284.3, 2625.2),
+    (128, 128, None, 1, False): (332.0, 815.0),
+    (128, 128, "columns", 2, False): (320.3, 1269.9),
+    (128, 128, "depth", 2, False): (406.0, 4075.6),
+    (128, 128, "depth", 4, False): (402.9, 4517.5),
+    (128, 128, "depth", 8, False): (462.7, 5101.2),
+    (128, 128, "rows", 2, False): (389.1, 0.4),
+    (128, 128, "rows", 2, True): (390.3, 0.2),
+    (128, 192, None, 1, True): (418.0, 3026.4),
+    (128, 192, "rows", 2, True): (469.7, 1508.1),
+    (128, 256, None, 1, False): (557.4, 3658.4),
+    (128, 256, "rows", 2, False): (547.3, 4155.1),
+    (256, 192, None, 1, False): (882.9, 4785.8),
+    (256, 192, "columns", 2, False): (842.6, 5519.0),
 }
 """A stage and a tile of each shape that was measured, in nanoseconds."""
 
 PROMOTED_TIMES: Final[dict[Tile, tuple[float, float]]] = {
-    (64, 128, None, 1, False): (314.6, 1446.5),
-    (128, 128, None, 1, False): (497.5, 2020.7),
-    (256, 128, None, 1, False): (829.4, 2148.6),
+    (64, 64, "depth", 2, False): (229.9, 2678.0),
+    (64, 64, "depth", 4, False): (222.9, 2610.1),
+    (64, 64, "depth", 8, False): (259.2, 2646.9),
+    (64, 128, None, 1, False): (338.9, 716.7),
+    (64, 128, "depth", 2, False): (299.0, 3543.1),
+    (64, 128, "depth", 4, False): (301.7, 3472.5),
+    (64, 128, "depth", 8, False): (389.9, 3615.8),
+    (128, 128, None, 1, False): (520.2, 1006.2),
+    (128, 128, "depth", 2, False): (452.3, 4773.4),
+    (128, 128, "depth", 4, False): (440.4, 5096.8),
+    (128, 128, "depth", 8, False): (547.4, 5350.1),
+    (128, 192, None, 1, False): (739.9, 1403.2),
+    (256, 128, None, 1, False): (823.9, 1604.0),
 }
 """The same where sums are promoted."""
 
 FASTEST: Final[dict[Sizes, tuple[Tile, bool]]] = {
-    (8, "K", False, 16, 4096, 14336): ((64, 128, None, 1, False), True),
+    (8, "K", False, 1, 8192, 28672): ((64, 128, "depth", 2, False), False),
+    (8, "K", False, 8, 4096, 4096): ((64, 64, "depth", 2, False), False),
+    (8, "K", False, 16, 4096, 14336): ((64, 256, "depth", 4, False), False),
     (8, "K", False, 16, 14336, 4096): ((64, 256, None, 1, False), False),
-    (8, "K", False, 64, 8192, 8192): ((64, 64, "columns", 2, False), False),
-    (8, "K", False, 64, 28672, 8192): ((64, 64, None, 1, False), True),
-    (8, "K", False, 128, 8192, 8192): ((64, 128, None, 1, False), True),
+    (8, "K", False, 32, 5120, 5120): ((64, 128, "depth", 2, False), False),
+    (8, "K", False, 64, 28672, 8192): ((64, 128, None, 1, False), False),
     (8, "K", False, 192, 8192, 8192): ((64, 256, "rows", 3, False), False),
     (8, "K", False, 256, 4096, 4096): ((64, 128, None, 1, False), True),
     (8, "K", False, 304, 4992, 3072): ((128, 128, None, 1, False), False),
     (8, "K", False, 512, 8192, 8192): ((128, 256, None, 1, False), False),
     (8, "K", False, 4096, 7168, 2048): ((128, 128, "rows", 2, True), False),
-    (8, "K", True, 128, 24576, 1536): ((64, 128, None, 1, False), True),
-    (16, "K", False, 8, 4096, 4096): ((64, 128, None, 1, False), True),
+    (16, "K", False, 1, 8192, 28672): ((64, 128, "depth", 2, False), False),
+    (16, "K", False, 8, 2048, 8192): ((64, 128, "depth", 4, False), False),
+    (16, "K", False, 8, 4096, 4096): ((64, 128, "depth", 2, False), False),
     (16, "K", False, 16, 14336, 4096): ((64, 256, None, 1, False), False),
+    (16, "K", False, 32, 5120, 5120): ((64, 128, "depth", 2, False), False),
+    (16, "K", False, 64, 4096, 4096): ((64, 64, None, 1, False), False),
+    (16, "K", False, 64, 8192, 8192): ((64, 128, None, 1, False), False),
     (16, "K", False, 64, 28672, 8192): ((64, 128, "columns", 2, False), False),
     (16, "K", False, 128, 8192, 8192): ((64, 128, None, 1, False), False),
     (16, "K", False, 304, 4992, 3072): ((64, 256, "rows", 5, False), False),
@@ -120,15 +151,17 @@ FASTEST: Final[dict[Sizes, tuple[Tile, bool]]] = {
     (16, "K", False, 1000, 5000, 3000): ((128, 192, "rows", 2, True), False),
     (16, "K", False, 4096, 24576, 1536): ((128, 192, None, 1, True), False),
     (16, "MN", False, 1, 8192, 28672): ((64, 256, None, 1, False), True),
-    (16, "MN", False, 8, 4096, 4096): ((64, 128, None, 1, False), True),
+    (16, "MN", False, 8, 2048, 8192): ((64, 128, "depth", 4, False), False),
+    (16, "MN", False, 8, 4096, 4096): ((64, 128, "depth", 2, False), False),
+    (16, "MN", False, 16, 4096, 14336): ((64, 256, "depth", 4, False), False),
     (16, "MN", False, 16, 14336, 4096): ((64, 256, None, 1, False), False),
-    (16, "MN", False, 64, 28672, 8192): ((64, 128, "columns", 2, False), False),
+    (16, "MN", False, 32, 5120, 5120): ((64, 128, "depth", 2, False), False),
+    (16, "MN", False, 64, 4096, 4096): ((64, 64, None, 1, False), False),
+    (16, "MN", False, 64, 8192, 8192): ((64, 128, None, 1, False), False),
     (16, "MN", False, 128, 8192, 8192): ((64, 128, None, 1, False), False),
     (16, "MN", False, 304, 4992, 3072): ((64, 256, "rows", 5, False), False),
     (16, "MN", False, 500, 5000, 3000): ((128, 256, "rows", 2, False), False),
     (16, "MN", False, 512, 4096, 4096): ((128, 128, None, 1, False), False),
-    (16, "MN", False, 512, 8192, 8192): ((128, 256, None, 1, False), False),
-    (16, "MN", False, 4096, 4096, 4096): ((128, 256, None, 1, False), False),
     (16, "MN", False, 4096, 24576, 1536): ((128, 192, None, 1, True), False),
     (16, "MN", False, 8192, 8192, 8192): ((256, 192, None, 1, False), True),
 }
