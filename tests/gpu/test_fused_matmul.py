@@ -136,11 +136,14 @@ def rounded(x, dtype):
 
 
 def same(found, expected):
-    """The rounded result, but for neighbours where a sum lies next to the middle of two."""
+    """The rounded result, but for neighbours where a sum lies next to the middle of two.
+
+    Near zero sums are what is left of larger ones, in another order where the kernel is another.
+    """
     one, other = (np.asarray(x).astype(np.float32) for x in (found, expected))
     differ = one != other
     assert np.mean(differ) < 0.005
-    np.testing.assert_allclose(one[differ], other[differ], rtol=0.26)
+    np.testing.assert_allclose(one[differ], other[differ], rtol=0.26, atol=0.01)
 
 
 @pytest.mark.parametrize("out", [jnp.float8_e4m3fn, jnp.float8_e5m2])

@@ -76,4 +76,5 @@ def test_elements_of_whole_vectors_are_one_launch():
         return text.count('custom_call_target="pyptx_cpu"'), " while(" in text
 
     assert launched((3, 5, 64), (3, 64)) == (1, False)
-    assert launched((3, 5, 67), (3, 67)) == (1, True)
+    assert launched((3, 5, 67), (3, 67)) == (1, False)  # which have rows element by element
+    assert launched((3, 5, 515), (3, 515)) == (1, True)

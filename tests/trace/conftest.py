@@ -11,6 +11,7 @@ from pyptx._ir import Directive, Instruction, Kernel, Module
 from pyptx._target import Target
 from pyptx._text import Names, instruction_text, write
 from pyptx._trace.core.context import Trace, tracing
+from pyptx._trace.core.names import root
 
 _DECLARATION = re.compile(r"\s*\.(reg|shared|local) ")
 
@@ -57,6 +58,7 @@ class Traced:
 Tracer = Callable[..., Traced]
 
 
+@root  # as in the package: what calls the body is no part of the kernel
 def trace_body(
     body: Callable[[], object],
     target: str = "sm_90a",

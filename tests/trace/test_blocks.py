@@ -395,6 +395,17 @@ def test_a_block_that_ends_is_right_without_source(without_source):
     assert kernel(without_source["ended"]).ptx()
 
 
+def test_a_long_function_is_right_without_source():
+    """Jumps over more than 255 units of code have a prefix, which is no instruction of its own."""
+    block = "    with ptx.if_(i == 3):\n        i += 1\n"
+    more = "    i += 2\n" * 150
+    head = "from pyptx import ptx, reg\nfrom pyptx.types import u32\ndef long():\n"
+    start = "    i = reg.from_(ptx.special.tid.x(), u32)\n"
+    names: dict[str, object] = {"__name__": "somewhere"}
+    exec(compile(head + start + block + more + block + more, "<no such file>", "exec"), names)
+    assert kernel(names["long"]).ptx()
+
+
 def test_a_name_is_followed_without_source(without_source):
     with pytest.raises(LanguageError) as caught:
         kernel(without_source["bound"]).ptx()

@@ -188,7 +188,7 @@ def test_clusters_have_no_fence_of_all_memory(shape):
     assert "mbarrier.try_wait.parity.relaxed.cluster.shared.b64" in text
 
 
-# ---- clusters of which each CTA has a part of K ----------------------------------------------------
+# ---- clusters of which each CTA has a part of K --------------------------------------------------
 
 DEEP = [cut.shape for cut in plan.OTHERS if cut.shape.cluster == "depth"]
 IN_DEPTH = pytest.mark.parametrize("shape", DEEP, ids=str)
