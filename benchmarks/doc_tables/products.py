@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from measure import number
 from norm_cases import OURS
 
 from doc_tables.record import TITLES, Record, medians
+
+_PUBLISHED: Final = "published"
 
 
 def matmul_table(record: Record) -> list[str]:
@@ -42,6 +46,29 @@ def fused_matmul_table(record: Record) -> list[str]:
         "|---|---:|---:|",
         *(f"| {name} | {_rates(who)} |" for name, who in found.items() if OURS in who),
     ]
+
+
+def block_scaled_table(record: Record) -> list[str]:
+    """A line for each size: our rate, cuBLASLt's, and what DeepGEMM published of another GPU."""
+    found: dict[str, dict[str, float]] = {}
+    for m in record["measurements"]:
+        notes = m["notes"]
+        row = found.setdefault(f"{notes['m']} x {notes['n']} x {notes['k']}", {})
+        row[notes["candidate"]] = m["median"]
+        if "published" in notes:
+            row[_PUBLISHED] = notes["published"]
+    lines = [
+        f"**{TITLES['block_scaled_table']}**: TFLOP/s; cold L2 cache, random normal data.",
+        "DeepGEMM was not run: its column is what it published of an H800 in February 2025.",
+        "",
+        "| M x N x K | pyptx | cuBLASLt | DeepGEMM, on an H800 |",
+        "|---|---:|---:|---:|",
+    ]
+    for sizes, row in found.items():
+        published = row.pop(_PUBLISHED)
+        rates = _rates(row).replace("cuBLASLt: ", "")
+        lines.append(f"| {sizes} | {rates} | {published:.0f} ({row[OURS] / published:.2f}x) |")
+    return lines
 
 
 def _rates(found: dict[str, float]) -> str:
