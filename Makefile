@@ -43,7 +43,7 @@ help:
 	@echo "make bench           measure, write benchmarks/results (without a GPU: the emulator)"
 	@echo "make tune            measure the kernels that pyptx.ops chooses between on this GPU, and choose by that"
 	@echo "make tables          put the measured numbers into README and docs"
-	@echo "make picture         draw the measured sweep into docs"
+	@echo "make picture         draw the measured sweeps into docs"
 	@echo "make format          let ruff format and sort"
 	@echo "make test-sanitize   the native code with ASan and UBSan, and with TSan"
 	@echo "make isa             prove with the assembler that the ISA table is the whole ISA"
@@ -158,6 +158,7 @@ tables: $(READY)
 
 picture: $(READY)
 	$(PY) benchmarks/picture.py
+	$(PY) benchmarks/sweep_pictures.py
 
 isa: $(READY)
 	$(PY) tools/probe_isa.py

@@ -41,8 +41,8 @@ def measure(device: dict[str, object]) -> Result:
     flush = Flush()
     for sizes in SIZES:
         for layout in DIMENSIONS:
-            for measured in _measured(sizes, layout, flush):
-                result.put(measured)
+            for found in measured(sizes, layout, flush):
+                result.put(found)
             CONSOLE.print(f"{sizes} {layout}")
     return result
 
@@ -52,7 +52,15 @@ def report(result: Result) -> None:
     show(result)
 
 
-def _measured(sizes: tuple[int, int, int], layout: str, flush: Flush) -> list[Any]:
+def measured(
+    sizes: tuple[int, int, int],
+    layout: str,
+    flush: Flush,
+    *,
+    calls: int = CALLS,
+    quack: bool = True,
+) -> list[Any]:
+    """One size, each candidate checked and called so often."""
     m, n, k = sizes
     torch.manual_seed(0)
     one = torch.randn(m, k, device="cuda", dtype=torch.bfloat16)
@@ -68,23 +76,23 @@ def _measured(sizes: tuple[int, int, int], layout: str, flush: Flush) -> list[An
     if not error < CHECKED:
         raise RuntimeError(f"matmul of {sizes} is off by {error}")
     ready: Any = jax.block_until_ready
-    calls: dict[str, Callable[[], object]] = {
+    candidates: dict[str, Callable[[], object]] = {
         "pyptx": lambda: ready(ours(a, b)),
         "PyTorch (cuBLAS)": partial(torch.matmul, one, whole),
         "XLA": lambda: ready(xla(a, b)),
     }
-    if importlib.util.find_spec("quack") is not None:
+    if quack and importlib.util.find_spec("quack") is not None:
         gemm: Any = importlib.import_module("quack.gemm_interface").gemm
-        calls["quack"] = partial(gemm, one, whole, tuned=False)
+        candidates["quack"] = partial(gemm, one, whole, tuned=False)
     work = 2e-6 * m * n * k
     name = f"{m} x {n} x {k}, {layout}"
     found_rates: list[Any] = []
-    for who, call in calls.items():
+    for who, call in candidates.items():
         other_error = float((torch.from_dlpack(ready(call())).float() - exact).norm())
         if not other_error < CHECKED * float(exact.norm()):
             raise RuntimeError(f"{who}'s product of {sizes} is off by {other_error}")
         torch.cuda.synchronize()
-        times = [sum(a.duration for a in each) for each in flushed_calls(call, CALLS, flush)]
+        times = [sum(a.duration for a in each) for each in flushed_calls(call, calls, flush)]
         rates = [work / time for time in times]
         notes = {"m": m, "n": n, "k": k, "layout": layout, "candidate": who, "error": error}
         found_rates.append(summarise(f"{name}: {who}", "TFLOP/s", rates, **notes))

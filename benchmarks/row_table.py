@@ -28,7 +28,7 @@ import jax.numpy as jnp
 import torch
 from measure import CONSOLE, Result, show, start, summarise
 from norm_cases import CONDITIONS, Options
-from norm_visit import free, on_device, reason
+from norm_visit import Timer, free, on_device, reason
 
 from pyptx.ops import _add_norm_jax, _cross_entropy_jax, _gates_jax, _layer_norm_jax, _softmax_jax
 
@@ -37,6 +37,8 @@ CALLS: Final = 20
 EPS: Final = 1e-5
 DTYPES: Final = {"bf16": torch.bfloat16, "f32": torch.float32}
 UNLIMITED: Final = Options()
+MODE: Final = "max-autotune-no-cudagraphs"
+"""Of torch.compile."""
 FORWARD: Final = "forward"
 BACKWARD: Final = "backward"
 COPY: Final = "copy"
@@ -302,29 +304,34 @@ def measure(device: dict[str, object], options: Options = UNLIMITED) -> Result:
         if budget is not None and time.monotonic() - begin > budget:
             failed[case.title] = "the budget ended"
             continue
-        calls, wrong = candidates(case)
-        failed |= wrong
-        found = timer({(*key, ""): call for key, call in calls.items()}, CALLS)
-        from chrome_trace import busy
-
-        copy = statistics.median(map(busy, found[FORWARD, COPY, ""]))
-        for (direction, name, _), each in found.items():
-            moved = 2 if name == COPY else case.operation.moved[direction]
-            samples = [busy(call) for call in each]
-            parts = "; ".join(f"{a.name[:60]}: {a.duration:.2f}" for a in each[-1])
-            result.put(summarise(
-                f"{case.title} {direction}: {name}", "us", samples, operation=case.operation.name,
-                rows=case.rows, columns=case.columns, dtype=case.dtype, direction=direction,
-                candidate=name, kernels=len(each[-1]), parts=parts,
-                share=round(copy * moved / 2 / statistics.median(samples), 4),
-            ))  # fmt: skip
+        failed |= visit(result, case, timer, CALLS)
         CONSOLE.print(f"{case.title}: {time.monotonic() - begin:.0f} s")
-        free()
     return result
 
 
-def candidates(case: Case) -> tuple[dict[tuple[str, str], Call], dict[str, str]]:
-    """What is to be timed, each checked; and why others are not."""
+def visit(result: Result, case: Case, timer: Timer, count: int, mode: str = MODE) -> dict[str, str]:
+    """Measure a case, each candidate so many times; why some were not measured, by their names."""
+    calls, failed = candidates(case, mode)
+    found = timer({(*key, ""): call for key, call in calls.items()}, count)
+    from chrome_trace import busy
+
+    copy = statistics.median(map(busy, found[FORWARD, COPY, ""]))
+    for (direction, name, _), each in found.items():
+        moved = 2 if name == COPY else case.operation.moved[direction]
+        samples = [busy(call) for call in each]
+        parts = "; ".join(f"{a.name[:60]}: {a.duration:.2f}" for a in each[-1])
+        result.put(summarise(
+            f"{case.title} {direction}: {name}", "us", samples, operation=case.operation.name,
+            rows=case.rows, columns=case.columns, dtype=case.dtype, direction=direction,
+            candidate=name, kernels=len(each[-1]), parts=parts,
+            share=round(copy * moved / 2 / statistics.median(samples), 4),
+        ))  # fmt: skip
+    free()
+    return failed
+
+
+def candidates(case: Case, mode: str = MODE) -> tuple[dict[tuple[str, str], Call], dict[str, str]]:
+    """What is to be timed, each checked; and why others are not. `mode` is torch.compile's."""
     op, how = case.operation, {"device": "cuda", "dtype": DTYPES[case.dtype]}
     generator = torch.Generator("cuda").manual_seed(0)
     shapes = [(case.rows, case.columns)] * op.arrays + [(case.columns,)] * op.columns
@@ -343,7 +350,7 @@ def candidates(case: Case) -> tuple[dict[tuple[str, str], Call], dict[str, str]]
     exact, exact_gradient = expected(op, tensors, g)
     calls: dict[tuple[str, str], Call] = {(FORWARD, COPY): lambda: target.copy_(source)}
     failed: dict[str, str] = {}
-    for (direction, name), build in builders(op, tensors, g).items():
+    for (direction, name), build in builders(op, tensors, g, mode).items():
         try:
             call = build()
             check(call(), exact if direction == FORWARD else exact_gradient, case.dtype)
@@ -354,7 +361,7 @@ def candidates(case: Case) -> tuple[dict[tuple[str, str], Call], dict[str, str]]
 
 
 def builders(
-    op: Operation, tensors: list[Any], g: list[Any]
+    op: Operation, tensors: list[Any], g: list[Any], mode: str = MODE
 ) -> dict[tuple[str, str], Callable[[], Call]]:
     """How each candidate is made."""
     arrays = [jax.dlpack.from_dlpack(t) for t in tensors]
@@ -395,9 +402,7 @@ def builders(
         from torch._functorch import config
 
         config.donated_buffer = False
-        return torch.compile(
-            op.torch, dynamic=False, fullgraph=True, mode="max-autotune-no-cudagraphs"
-        )
+        return torch.compile(op.torch, dynamic=False, fullgraph=True, mode=mode)
 
     peers = [
         ((direction, name), partial(build, function))

@@ -40,8 +40,10 @@ GPU_PARTS: Final = {
     "torch_block": ("torch",),
     "jax_block": ("jax",),
     "row_table": ("jax", "torch"),
+    "row_sweep": ("jax", "torch"),
     "row_limits": ("jax", "torch"),
     "matmul_table": ("jax", "torch"),
+    "matmul_sweep": ("jax", "torch"),
     "matmul_steps": ("jax", "torch"),
     "fused_matmul_table": ("jax", "torch"),
     "block_scaled_table": ("jax", "torch"),
@@ -61,6 +63,8 @@ SELECTIVE: Final = {
     "norm_reasons": OF_NORMS,
     "jax_block": frozenset({"budget", "resume"}),
     "row_table": frozenset({"budget", "operations"}),
+    "row_sweep": frozenset({"budget", "operations", "dtypes", "resume"}),
+    "matmul_sweep": frozenset({"budget", "resume"}),
 }
 """Parts that take options, and which."""
 
@@ -125,7 +129,7 @@ def arguments() -> argparse.ArgumentParser:
     add("--out", type=Path, help="where results are written: benchmarks/results without --op")
     add("--check", action="store_true", help="exit with 1 if a bar does not hold")
     group = parser.add_argument_group(
-        "of norm_table, norm_sweep and norm_reasons; jax_block takes --budget and --resume"
+        "of norm_table, norm_sweep and norm_reasons; jax_block and other sweeps take some of them"
     )
     add = group.add_argument
     add("--shapes", type=_list_of(parse_shape), default=(), metavar="2048x8192:f32,...",

@@ -108,13 +108,14 @@ def norm_sweep(record: Record) -> list[str]:
         case = cases.setdefault(f"{shape.title} {notes['direction']}", {})
         case[notes["candidate"]] = m["median"]
     cases = {case: found for case, found in cases.items() if OURS in found}
-    lines = [f"**{TITLES['norm_sweep']}**: {len(cases)} cases; {_ahead(cases)}"]
+    lines = [f"**{TITLES['norm_sweep']}**: {len(cases)} cases; {ahead(cases)}"]
     if (ROOT / "docs" / PICTURE).exists():
         lines += ["", f"![percent of the speed of a copy over the length of a row]({PICTURE})"]
     return lines
 
 
-def _ahead(cases: dict[str, dict[str, float]]) -> str:
+def ahead(cases: dict[str, dict[str, float]]) -> str:
+    """Where a peer is faster than the product, of microseconds by case and candidate."""
     found: list[str] = []
     for case, times in cases.items():
         peers = {name: us for name, us in times.items() if name not in (OURS, COPY)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from typing import Final
 
 from measure import number
@@ -45,6 +46,28 @@ def fused_matmul_table(record: Record) -> list[str]:
         "| product, M x N x K | pyptx | best peer |",
         "|---|---:|---:|",
         *(f"| {name} | {_rates(who)} |" for name, who in found.items() if OURS in who),
+    ]
+
+
+def matmul_sweep(record: Record) -> list[str]:
+    """How many sizes there are, how many are ahead, and the picture."""
+    found: dict[str, dict[str, float]] = {}
+    for m in record["measurements"]:
+        notes = m["notes"]
+        sizes = f"{notes['m']} x {notes['n']} x {notes['k']}"
+        found.setdefault(sizes, {})[notes["candidate"]] = m["median"]
+    over = sorted(
+        rates.pop(OURS) / max(rates.values())
+        for rates in map(dict, found.values())
+        if OURS in rates
+    )
+    middle = statistics.median(over)
+    won = sum(quotient >= 1 for quotient in over)
+    return [
+        f"**{TITLES['matmul_sweep']}**: {len(over)} sizes; ahead at {won}, {middle:.2f}x in the",
+        f"middle, {over[0]:.2f}x at least and {over[-1]:.2f}x at most",
+        "",
+        "![percent of the faster cuBLAS over the number of rows](matmul_sweep.svg)",
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,76 @@ def test_what_is_timed_is_right(table, name, direction):
 
 def test_every_operation_is_tried(table):
     assert set(NAMES) == set(table.OPERATIONS)
+
+
+# ---- the sweep -----------------------------------------------------------------------------------
+
+
+def test_the_sweep_has_each_case_once(table):
+    import row_sweep
+
+    every = [case.title for case in row_sweep.cases(table.Options())]
+    assert len(every) == len(set(every)) == 5 * 2 * (13 + 6)
+    some = list(row_sweep.cases(table.Options(operations=("softmax",), dtypes=("f32",))))
+    assert {(case.operation.name, case.dtype) for case in some} == {("softmax", "f32")}
+    assert len(some) == 13 + 6
+    assert all(case.rows > 0 for case in some)
+    with pytest.raises(SystemExit, match="soft: operations are layer_norm"):
+        list(row_sweep.cases(table.Options(operations=("soft",))))
+
+
+def test_the_sweep_goes_on_where_it_ended(table, monkeypatch, tmp_path):
+    """What is known is left out, and what the budget leaves out is named."""
+    import row_sweep
+    from measure import load, summarise
+
+    visited = []
+
+    def visit(result, case, timer, calls, mode):
+        visited.append(case.title)
+        notes = {"share": 1.0}
+        result.put(summarise(f"{case.title} forward: pyptx", "us", [1.0], **notes))
+        return {f"{case.title} forward: quack": "it is not here"}
+
+    monkeypatch.setattr(row_sweep, "visit", visit)
+    monkeypatch.setattr(row_sweep, "on_device", lambda: None)
+    options = table.Options(operations=("softmax",), dtypes=("f32",), out=tmp_path)
+    device = {"kind": "gpu", "name": "A GPU"}
+    first = row_sweep.measure(device, replace(options, budget=-1.0))
+    assert visited == []
+    assert len(first.settings["left"]) == 13 + 6
+    whole = row_sweep.measure(device, options)
+    assert len(visited) == 13 + 6
+    record = load(tmp_path / "row_sweep-a-gpu.json")
+    assert set(record["settings"]["failed"].values()) == {"it is not here"}
+    again = row_sweep.measure(device, replace(options, known=record, resume=True))
+    assert len(visited) == 13 + 6
+    assert len(again.measurements) == len(whole.measurements)
+
+
+def test_sizes_of_products_are_those_of_models(table):
+    import matmul_sweep
+
+    every = list(matmul_sweep.sizes())
+    assert len(every) == len(set(every)) == 210
+    assert {m for m, _, _ in every} == {2**i for i in range(15)}
+
+
+def test_what_is_compiled_ahead_is_what_is_measured(table):
+    import compile_ahead
+
+    assert [c.title for c in compile_ahead.cases("row_table", ())] == [
+        c.title for c in table.cases()
+    ]
+    assert len(compile_ahead.cases("row_sweep", ("softmax",))) == 2 * (13 + 6)
+
+
+def test_choices_made_while_others_used_the_gpu_are_forgotten(table, monkeypatch, tmp_path):
+    import compile_ahead
+
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    (tmp_path / "a").mkdir()
+    for name in ("a/k.best_config", "a/k.py"):
+        (tmp_path / name).write_text("{}")
+    compile_ahead.forget_choices()
+    assert [path.name for path in tmp_path.rglob("*.*")] == ["k.py"]

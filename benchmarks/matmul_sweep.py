@@ -1,0 +1,68 @@
+"""`pyptx.ops.matmul` in bf16 over 1 to 16384 rows and the weights of models, beside cuBLAS.
+
+Measured as matmul_table.py does, with fewer calls of each. cuBLAS is called through PyTorch and
+through XLA, which tries its algorithms when it compiles; B is in memory as (K, N). `--budget` ends
+it, and `--resume` goes on.
+"""
+
+# pyright: reportMissingTypeStubs=false, reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any, Final
+
+from device_time import Flush
+from matmul_table import measured
+from measure import CONSOLE, Result, show, start
+from norm_cases import Options
+
+CALLS: Final = 5
+BUDGET: Final = 360.0
+"""Seconds, unless the command line says otherwise."""
+ROWS: Final = tuple(2**k for k in range(15))
+WEIGHTS: Final = (
+    (4096, 4096), (6144, 4096), (14336, 4096), (4096, 14336), (8192, 8192), (10240, 8192),
+    (28672, 8192), (8192, 28672), (5120, 5120), (13824, 5120), (5120, 13824), (2112, 7168),
+    (7168, 2048), (24576, 1536),
+)  # fmt: skip
+"""N and K of Llama 3 8B and 70B, Llama 2 13B and DeepSeek V3."""
+LAYOUT: Final = "KN"
+
+
+def sizes() -> Iterator[tuple[int, int, int]]:
+    """M, N and K, all numbers of rows of a weight after the other."""
+    for n, k in WEIGHTS:
+        for m in ROWS:
+            yield m, n, k
+
+
+def measure(device: dict[str, object], options: Options) -> Result:
+    """Every size that begins within the budget, and that is not known; saved after each."""
+    result = start("matmul_sweep", device, calls=CALLS, dtype="bf16", layout=LAYOUT)
+    if options.known is not None:
+        result.adopt(options.known)
+    result.settings["left"] = left = list[str]()
+    flush: Any = Flush()
+    begin = time.monotonic()
+    budget = BUDGET if options.budget is None else options.budget
+    for m, n, k in sizes():
+        title = f"{m} x {n} x {k}"
+        if any(found.name.startswith(f"{title}, ") for found in result.measurements):
+            continue
+        if time.monotonic() - begin > budget:
+            left.append(title)
+            continue
+        for found in measured((m, n, k), LAYOUT, flush, calls=CALLS, quack=False):
+            result.put(found)
+        CONSOLE.print(f"{title}: {time.monotonic() - begin:.0f} s")
+        if options.out is not None:
+            result.write(options.out)
+    return result
+
+
+def report(result: Result) -> None:
+    """The table."""
+    show(result)

@@ -1,0 +1,120 @@
+"""The sweeps' pictures and tables: what needs no GPU and no PyTorch."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+ROWS = [
+    ("softmax", 2**16, 1024, "bf16", "forward", {"copy": 10.0, "pyptx": 10.0, "quack": 12.5}),
+    ("softmax", 2**16, 1024, "bf16", "backward", {"pyptx": 16.0, "quack": 15.0, "XLA": 30.0}),
+    ("softmax", 2**10, 2**16, "bf16", "forward", {"copy": 10.0, "pyptx": 20.0}),
+    ("swiglu", 16, 576, "f32", "forward", {"copy": 1.0, "pyptx": 2.0, "XLA": 2.0}),
+]
+PRODUCTS = [
+    ((1, 4096, 4096), {"pyptx": 3.0, "PyTorch (cuBLAS)": 2.0, "XLA": 2.5}),
+    ((64, 4096, 4096), {"pyptx": 120.0, "PyTorch (cuBLAS)": 150.0, "XLA": 100.0}),
+    ((64, 8192, 1024), {"pyptx": 150.0, "PyTorch (cuBLAS)": 150.0, "XLA": 100.0}),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def importable():
+    """The benchmarks import one another by name, as scripts in one folder do."""
+    sys.path.insert(0, str(FOLDER))
+    yield
+    sys.path.remove(str(FOLDER))
+
+
+def module(name: str) -> Any:
+    return importlib.import_module(name)
+
+
+def written(folder: Path, part: str) -> Path:
+    """A results file of the cases above."""
+    measure = module("measure")
+    result = measure.Result(part, {"name": "A GPU"}, {"packages": {}}, {"flush": "all"})
+    if part == "row_sweep":
+        for operation, rows, columns, dtype, direction, times in ROWS:
+            for who, us in times.items():
+                result.put(measure.summarise(
+                    f"{operation} {rows} x {columns} {dtype} {direction}: {who}", "us", [us],
+                    operation=operation, rows=rows, columns=columns, dtype=dtype,
+                    direction=direction, candidate=who, share=10.0 / us,
+                ))  # fmt: skip
+    else:
+        for (m, n, k), rates in PRODUCTS:
+            for who, rate in rates.items():
+                name = f"{m} x {n} x {k}, KN: {who}"
+                result.put(measure.summarise(
+                    name, "TFLOP/s", [rate], m=m, n=n, k=k, layout="KN", candidate=who
+                ))  # fmt: skip
+    return result.write(folder)
+
+
+def test_a_curve_is_ours_and_one_the_fastest_peer(tmp_path):
+    pictures, record = (
+        module("sweep_pictures"),
+        module("measure").load(written(tmp_path, "row_sweep")),
+    )
+    curves = pictures.row_curves(record)
+    assert set(curves) == {
+        "softmax bf16 forward, many rows", "softmax bf16 backward, many rows",
+        "swiglu f32 forward, few rows",
+    }  # fmt: skip
+    assert curves["softmax bf16 forward, many rows"] == {
+        "pyptx": [(1024, 100.0), (2**16, 50.0)], "best peer": [(1024, 80.0)],
+    }  # fmt: skip
+    (share,) = curves["softmax bf16 backward, many rows"]["best peer"]
+    assert share == (1024, pytest.approx(1000 / 15))
+
+
+def test_a_product_is_over_the_faster_cublas(tmp_path):
+    pictures = module("sweep_pictures")
+    record = module("measure").load(written(tmp_path, "matmul_sweep"))
+    assert pictures.product_curves(record) == {
+        "M x 4096 x 4096": {"pyptx": [(1, pytest.approx(120.0)), (64, pytest.approx(80.0))]},
+        "M x 8192 x 1024": {"pyptx": [(64, pytest.approx(100.0))]},
+    }
+
+
+@pytest.mark.parametrize(("part", "panels"), [("row_sweep", 3), ("matmul_sweep", 2)])
+def test_the_same_results_give_the_same_picture(part, panels, tmp_path):
+    pictures = module("sweep_pictures")
+    results = written(tmp_path, part)
+    drawn = [pictures.write(part, results, tmp_path).read_bytes() for _ in range(2)]
+    assert drawn[0] == drawn[1]
+    assert module("picture").digest(results).encode() in drawn[0]
+    figure = pictures.draw(part, module("measure").load(results))
+    shown = [axis for axis in figure.axes if axis.get_visible()]
+    assert len(shown) == panels
+    (legend,) = figure.legends
+    assert next(iter(legend.get_texts())).get_text() == "pyptx"
+
+
+def test_forward_is_beside_backward():
+    pictures = module("sweep_pictures")
+    titles = ["a bf16 backward, few rows", "b bf16 forward, few rows", "a bf16 forward, few rows"]
+    assert sorted(titles, key=pictures._order) == [titles[2], titles[0], titles[1]]
+
+
+def test_the_page_says_where_a_peer_is_faster(tmp_path):
+    tables = module("tables")
+    for part in ("row_sweep", "matmul_sweep"):
+        written(tmp_path, part)
+    record = module("measure").load(tmp_path / "row_sweep-a-gpu.json")
+    (first, _, picture) = module("doc_tables.rows").row_sweep(record)
+    assert first.endswith(
+        "4 cases; a peer is faster in 1: softmax 65536 x 1024 bf16 backward (quack, 6.7%)"
+    )
+    assert "row_sweep.svg" in picture
+    record = module("measure").load(tmp_path / "matmul_sweep-a-gpu.json")
+    lines = module("doc_tables.products").matmul_sweep(record)
+    assert lines[0].endswith("3 sizes; ahead at 2, 1.00x in the")
+    assert lines[1] == "middle, 0.80x at least and 1.20x at most"
+    assert {"row_sweep", "matmul_sweep"} <= set(tables.PARTS)
