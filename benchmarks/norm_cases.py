@@ -85,13 +85,14 @@ def measurement_name(shape: Shape, direction: str, candidate: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a shape has to reach: percent of a copy's speed, or a time where `unit` says so."""
+    """What a shape has to reach: percent of a copy's speed, or a time where `unit` says so; None
+    where there is no goal."""
 
-    forward: float
+    forward: float | None
     backward: float
     unit: str = "%"
 
-    def limit(self, direction: str) -> float:
+    def limit(self, direction: str) -> float | None:
         return {FORWARD: self.forward, BACKWARD: self.backward}[direction]
 
 
@@ -109,6 +110,14 @@ GOALS: Final[dict[Shape, Goal]] = {
     Shape(1024, 8192, "bf16"): Goal(98, 80),
     Shape(65536, 128, "bf16"): Goal(107, 85),
     Shape(8, 8192, "bf16"): Goal(1.8, 3.4, " us"),
+    Shape(1, 4096, "bf16"): Goal(None, 1.8, " us"),
+    Shape(32, 7168, "bf16"): Goal(None, 4.4, " us"),
+    Shape(128, 5120, "bf16"): Goal(None, 5.9, " us"),
+    Shape(4096, 2304, "f16"): Goal(None, 88),
+    Shape(8192, 1536, "f16"): Goal(None, 92),
+    Shape(10682, 50257, "bf16"): Goal(93, 86),
+    Shape(10682, 50257, "f32"): Goal(96, 90),
+    Shape(128, 524288, "bf16"): Goal(None, 90),
 }
 
 
@@ -259,16 +268,16 @@ def bars(
     """The goal of every shape that has one. A shape without a measurement does not hold."""
     found = {m.name: m for m in measured}
     return [
-        _bar(found.get(measurement_name(shape, direction, OURS)), shape, direction)
+        _bar(found.get(measurement_name(shape, direction, OURS)), shape, direction, limit)
         for shape in shapes
         if shape in GOALS
         for direction in directions
+        if (limit := GOALS[shape].limit(direction)) is not None
     ]
 
 
-def _bar(measured: Summary | None, shape: Shape, direction: str) -> Bar:
-    goal = GOALS[shape]
-    name, limit = f"{shape.title} {direction}", goal.limit(direction)
+def _bar(measured: Summary | None, shape: Shape, direction: str, limit: float) -> Bar:
+    goal, name = GOALS[shape], f"{shape.title} {direction}"
     if measured is None:
         return Bar(name, float("nan"), limit, goal.unit, at_least=goal.unit == "%")
     if goal.unit == "%":

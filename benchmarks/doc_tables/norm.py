@@ -79,7 +79,6 @@ def norm_table(record: Record) -> list[str]:
 
 
 def _norm_row(found: Record, shape: Shape, direction: str, copied: float, peers: list[str]) -> str:
-    goal = GOALS[shape]
     ideal = copied * TENSORS[direction] / TENSORS[FORWARD]
 
     def cell(name: str) -> str:
@@ -89,14 +88,21 @@ def _norm_row(found: Record, shape: Shape, direction: str, copied: float, peers:
         return f"{number(m['median'])} ({percent(m['notes'], m['median']):.0f})"
 
     ours = found.get(measurement_name(shape, direction, OURS))
-    reached = None if ours is None else (
-        percent(ours["notes"], ours["median"]) >= goal.limit(direction) if goal.unit == "%"
-        else ours["median"] <= goal.limit(direction)
+    cells = (shape.title, number(ideal), f"**{cell(OURS)}**", _goal(ours, shape, direction))
+    return f"| {' | '.join((*cells, *map(cell, peers)))} |"
+
+
+def _goal(ours: Record | None, shape: Shape, direction: str) -> str:
+    """What a shape has to reach, and whether it is reached."""
+    goal = GOALS[shape]
+    limit = goal.limit(direction)
+    if limit is None:
+        return "-"
+    reached = ours is not None and (
+        percent(ours["notes"], ours["median"]) >= limit if goal.unit == "%"
+        else ours["median"] <= limit
     )  # fmt: skip
-    missed = "" if reached else " **not reached**"
-    limit = f"{goal.limit(direction):g}{goal.unit}{missed}"
-    cells = (shape.title, number(ideal), f"**{cell(OURS)}**", limit, *map(cell, peers))
-    return f"| {' | '.join(cells)} |"
+    return f"{limit:g}{goal.unit}{'' if reached else ' **not reached**'}"
 
 
 def norm_sweep(record: Record) -> list[str]:

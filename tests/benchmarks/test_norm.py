@@ -59,11 +59,19 @@ def test_another_spelling_is_an_error_that_shows_one(cases, text):
 
 
 def test_every_goal_is_a_shape_that_the_table_measures(cases):
-    assert len(cases.GOALS) == 13
-    limits = [(g.forward, g.backward) for g in cases.GOALS.values()]
+    assert len(cases.GOALS) == 21
+    limits = [(g.forward, g.backward) for g in cases.GOALS.values()][:13]
     assert [f for f, _ in limits] == [99, 101, 99, 99, 97, 99, 97, 94, 94, 93, 98, 107, 1.8]
     assert [b for _, b in limits] == [92, 99, 93, 88, 85, 92, 88, 87, 85, 85, 80, 85, 3.4]
-    assert {g.unit for g in list(cases.GOALS.values())[:-1]} == {"%"}
+    times = {shape.title for shape, goal in cases.GOALS.items() if goal.unit != "%"}
+    assert times == {"8 x 8192 bf16", "1 x 4096 bf16", "32 x 7168 bf16", "128 x 5120 bf16"}
+
+
+def test_a_direction_without_a_goal_has_no_bar(cases):
+    shape = cases.parse_shape("128x524288:bf16")
+    assert cases.bars([], ("forward",), [shape]) == []
+    (bar,) = cases.bars([], ("backward",), [shape])
+    assert (bar.name, bar.limit, bar.holds) == ("128 x 524288 bf16 backward", 90, False)
 
 
 def test_the_sweep_has_whole_rows_in_every_size(cases):
@@ -289,13 +297,13 @@ def test_the_command_line_selects_a_quick_run_of_a_variant(run, cases):
         (["--only", "emulator", "--no-peers"], "these options select from norm_table"),
         (
             ["--only", "norm_table", "--operation", "softmax"],
-            "these options select from row_table:",
+            "these options select from row_table, row_sweep:",
         ),
         (
             ["--operation", "softmax", "--calls", "2"],
             "no part takes all of these: calls, operations",
         ),
-        (["--only", "row_table", "--resume"], "norm_reasons, jax_block: say --only one of them"),
+        (["--only", "row_table", "--resume"], "jax_block, row_sweep, matmul_sweep: say --only one of them"),
     ],
 )
 def test_what_cannot_be_selected_ends_the_program(run, arguments, said, capsys):
