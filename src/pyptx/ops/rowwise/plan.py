@@ -113,9 +113,9 @@ def _by_one_pass(op: RowOp, rows: Rows) -> Operation:
     else:
         few, each = two_pass.independent(op, rows, each=2), limits.chunked_long
     most = int(each * rows.device.multiprocessors)
-    many = one_pass.independent(
-        op, rows, threads=sizes.one_pass_threads(op, rows), each=8 // len(op.given(ELEMENT))
-    )
+    at_once = max(1, 8 // len(op.given(ELEMENT)))
+    threads = sizes.one_pass_threads(op, rows)
+    many = one_pass.independent(op, rows, threads=threads, each=at_once)
     return either(op, rows, most, few, many)
 
 
