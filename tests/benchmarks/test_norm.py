@@ -303,7 +303,10 @@ def test_the_command_line_selects_a_quick_run_of_a_variant(run, cases):
             ["--operation", "softmax", "--calls", "2"],
             "no part takes all of these: calls, operations",
         ),
-        (["--only", "row_table", "--resume"], "jax_block, row_sweep, matmul_sweep: say --only one of them"),
+        (
+            ["--only", "row_table", "--resume"],
+            "jax_block, row_sweep, matmul_sweep: say --only one of them",
+        ),
     ],
 )
 def test_what_cannot_be_selected_ends_the_program(run, arguments, said, capsys):
