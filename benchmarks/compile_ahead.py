@@ -5,7 +5,8 @@
 The peers' compilers take most of the time of these parts, one shape after the other. They keep
 what they have compiled in folders ($TORCHINDUCTOR_CACHE_DIR, $TRITON_CACHE_DIR), where the part
 finds it. Which of its configurations is fastest torch.compile measures again, alone on the GPU:
-processes that share one would not find out.
+processes that share one would not find out. The processes take turns at the GPUs that
+$CUDA_VISIBLE_DEVICES names.
 """
 
 # PyTorch's annotations are partial, and it is not installed where the types are checked.
@@ -18,7 +19,6 @@ import importlib
 import os
 import subprocess
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
@@ -58,8 +58,7 @@ def main() -> int:
 def cases(part: str, operations: tuple[str, ...]) -> list[Any]:
     """What the part measures."""
     module: Any = importlib.import_module(part)
-    options = Options(operations=operations)
-    return list(module.cases(options.operations if part == "row_table" else options))
+    return list(module.cases(Options(operations=operations)))
 
 
 def compile_case(part: str, case: Any) -> int:
@@ -98,9 +97,8 @@ def other(given: argparse.Namespace, case: int, gpu: str) -> bool:
 
 def forget_choices() -> None:
     """Remove what torch.compile has measured while others used the GPU."""
-    default = Path(tempfile.gettempdir()) / f"torchinductor_{os.environ.get('USER', 'root')}"
-    folder = Path(os.environ.get("TORCHINDUCTOR_CACHE_DIR", default))
-    for path in folder.rglob("*.best_config"):
+    folder: str = importlib.import_module("torch._inductor.runtime.runtime_utils").cache_dir()
+    for path in Path(folder).rglob("*.best_config"):
         path.unlink()
 
 

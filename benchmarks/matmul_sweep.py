@@ -10,18 +10,17 @@ it, and `--resume` goes on.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 from device_time import Flush
 from matmul_table import measured
-from measure import CONSOLE, Result, show, start
+from measure import Result, show, start
 from norm_cases import Options
+from sweeps import sweep
 
 CALLS: Final = 5
-BUDGET: Final = 360.0
-"""Seconds, unless the command line says otherwise."""
 ROWS: Final = tuple(2**k for k in range(15))
 WEIGHTS: Final = (
     (4096, 4096), (6144, 4096), (14336, 4096), (4096, 14336), (8192, 8192), (10240, 8192),
@@ -42,24 +41,16 @@ def sizes() -> Iterator[tuple[int, int, int]]:
 def measure(device: dict[str, object], options: Options) -> Result:
     """Every size that begins within the budget, and that is not known; saved after each."""
     result = start("matmul_sweep", device, calls=CALLS, dtype="bf16", layout=LAYOUT)
-    if options.known is not None:
-        result.adopt(options.known)
-    result.settings["left"] = left = list[str]()
     flush: Any = Flush()
-    begin = time.monotonic()
-    budget = BUDGET if options.budget is None else options.budget
-    for m, n, k in sizes():
-        title = f"{m} x {n} x {k}"
-        if any(found.name.startswith(f"{title}, ") for found in result.measurements):
-            continue
-        if time.monotonic() - begin > budget:
-            left.append(title)
-            continue
-        for found in measured((m, n, k), LAYOUT, flush, calls=CALLS, quack=False):
+
+    def visit(size: tuple[int, int, int]) -> dict[str, str]:
+        for found in measured(size, LAYOUT, flush, calls=CALLS, quack=False):
             result.put(found)
-        CONSOLE.print(f"{title}: {time.monotonic() - begin:.0f} s")
-        if options.out is not None:
-            result.write(options.out)
+        return {}
+
+    sweep(result, options, (
+        (f"{m} x {n} x {k}, ", partial(visit, (m, n, k))) for m, n, k in sizes()
+    ))  # fmt: skip
     return result
 
 

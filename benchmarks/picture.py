@@ -14,7 +14,8 @@ from __future__ import annotations
 import argparse
 import hashlib
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -85,15 +86,13 @@ def draw(record: Mapping[str, Any]) -> Figure:
     axes[0][0].set_xticks([2**k for k in range(6, 21, 2)])
     axes[0][0].set_xticklabels(["64", "256", "1K", "4K", "16K", "64K", "256K", "1M"])
     axes[0][0].set_ylim(0, TOP)
-    shown = [name for name in (OURS, COPY, COMPILE, TRITON, NATIVE) if name in handles]
-    figure.legend([handles[n] for n in shown], shown, loc="outside upper center", ncols=len(shown),
-                  frameon=False, fontsize=9)  # fmt: skip
+    name_lines(figure, handles, (OURS, COPY, COMPILE, TRITON, NATIVE))
     return figure
 
 
 def _panel(axis: Any, lines: Mapping[str, Iterable[Point]], title: str) -> dict[str, Any]:
     """One panel with the copy as the line at 100; the lines by name."""
-    handles = {COPY: axis.axhline(100, color="black", linewidth=0.9, linestyle=(0, (4, 2)))}
+    handles = {COPY: whole(axis)}
     for name, style in STYLES.items():
         points = dict(lines.get(name, ()))
         if points:
@@ -102,9 +101,7 @@ def _panel(axis: Any, lines: Mapping[str, Iterable[Point]], title: str) -> dict[
             (handles[name],) = axis.plot(list(smooth), list(smooth.values()), **style)
             axis.plot(list(odd), list(odd.values()), linestyle="", marker="o",
                       markersize=1.5 + style["linewidth"], color=style["color"])  # fmt: skip
-    axis.set_title(title, fontsize=9)
-    axis.tick_params(labelsize=7)
-    axis.grid(visible=True, color="#e4e4e4", linewidth=0.5)
+    tidy(axis, title)
     return handles
 
 
@@ -113,18 +110,48 @@ def digest(path: Path) -> str:
     return f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}"
 
 
-def write(results: Path, picture: Path) -> tuple[Path, Path]:
-    """The picture of a results file, as SVG and as PNG beside it."""
+@contextmanager
+def drawing() -> Generator[None]:
+    """Fixed styles, so that the same numbers give the same picture."""
     fixed: dict[Any, Any] = {
         "svg.hashsalt": "pyptx",
         "svg.fonttype": "path",
         "font.family": "DejaVu Sans",
     }
-    raster = picture.with_suffix(".png")
     with mpl.rc_context({**mpl.rcParamsDefault, **fixed, "backend": "agg"}):
+        yield
+
+
+def about(results: Path, creator: str) -> dict[str, str | None]:
+    """What an SVG says of itself."""
+    return {"Date": None, "Creator": f"benchmarks/{creator}", "Description": digest(results)}
+
+
+def tidy(axis: Any, title: str) -> None:
+    """A panel's title, ticks and grid."""
+    axis.set_title(title, fontsize=9)
+    axis.tick_params(labelsize=7)
+    axis.grid(visible=True, color="#e4e4e4", linewidth=0.5)
+
+
+def whole(axis: Any) -> Any:
+    """The line at 100 percent."""
+    return axis.axhline(100, color="black", linewidth=0.9, linestyle=(0, (4, 2)))
+
+
+def name_lines(figure: Figure, handles: Mapping[str, Any], order: Iterable[str]) -> None:
+    """The legend above all panels, of the lines that there are."""
+    shown = [name for name in order if name in handles]
+    figure.legend([handles[n] for n in shown], shown, loc="outside upper center", ncols=len(shown),
+                  frameon=False, fontsize=9)  # fmt: skip
+
+
+def write(results: Path, picture: Path) -> tuple[Path, Path]:
+    """The picture of a results file, as SVG and as PNG beside it."""
+    raster = picture.with_suffix(".png")
+    with drawing():
         figure = draw(load(results))
-        about = {"Date": None, "Creator": "benchmarks/picture.py", "Description": digest(results)}
-        figure.savefig(picture, metadata=about)
+        figure.savefig(picture, metadata=about(results, Path(__file__).name))
         figure.savefig(raster, dpi=130, metadata={"Software": None})
     return picture, raster
 

@@ -7,18 +7,17 @@ torch.compile in its default mode. It takes minutes: `--budget` ends it, and `--
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
-from measure import CONSOLE, Result, show, start
+from measure import Result, show, start
 from norm_cases import CONDITIONS, Options
 from norm_visit import on_device
-from row_table import EPS, OPERATIONS, Case, visit
+from row_table import EPS, OPERATIONS, Case, named, visit
+from sweeps import sweep
 
 CALLS: Final = 7
-BUDGET: Final = 360.0
-"""Seconds, unless the command line says otherwise."""
 MODE: Final = "default"
 """Of torch.compile."""
 POWERS: Final = tuple(4**k for k in range(3, 10))
@@ -33,12 +32,9 @@ DTYPES: Final = ("bf16", "f32")
 
 def cases(options: Options) -> Iterator[Case]:
     """Every operation that is asked for, many rows of every length first."""
-    names = options.operations or tuple(OPERATIONS)
-    if unknown := set(names) - set(OPERATIONS):
-        raise SystemExit(f"{', '.join(sorted(unknown))}: operations are {', '.join(OPERATIONS)}")
     for values, lengths in ((VALUES, sorted((*POWERS, *WIDTHS))), (FEW, WIDTHS)):
         for dtype in options.dtypes or DTYPES:
-            for name in names:
+            for name in named(options):
                 for columns in lengths:
                     yield Case(OPERATIONS[name], values // columns, columns, dtype)
 
@@ -46,24 +42,11 @@ def cases(options: Options) -> Iterator[Case]:
 def measure(device: dict[str, object], options: Options) -> Result:
     """Every case that begins within the budget, and that is not known; saved after each."""
     result = start("row_sweep", device, calls=CALLS, eps=EPS, mode=MODE, **CONDITIONS)
-    known = options.known or {}
-    if known:
-        result.adopt(known)
-    failed: dict[str, str] = dict(known.get("settings", {}).get("failed", {}))
-    left: list[str] = []
-    result.settings |= {"failed": failed, "left": left}
-    timer, begin = on_device(), time.monotonic()
-    budget = BUDGET if options.budget is None else options.budget
-    for case in cases(options):
-        if any(m.name.startswith(f"{case.title} ") for m in result.measurements):
-            continue
-        if time.monotonic() - begin > budget:
-            left.append(case.title)
-            continue
-        failed |= visit(result, case, timer, CALLS, MODE)
-        CONSOLE.print(f"{case.title}: {time.monotonic() - begin:.0f} s")
-        if options.out is not None:
-            result.write(options.out)
+    timer = on_device()
+    sweep(result, options, (
+        (f"{case.title} ", partial(visit, result, case, timer, CALLS, MODE))
+        for case in cases(options)
+    ))  # fmt: skip
     return result
 
 

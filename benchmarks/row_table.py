@@ -18,7 +18,7 @@ from __future__ import annotations
 import importlib
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, Final
@@ -281,13 +281,18 @@ class Case:
         return f"{self.operation.name} {self.rows} x {self.columns} {self.dtype}"
 
 
-def cases(only: Sequence[str] = ()) -> list[Case]:
-    """All of them, or those of some operations."""
-    if unknown := set(only) - set(SHAPES):
+def named(options: Options) -> tuple[str, ...]:
+    """The operations that are asked for; all where none is."""
+    if unknown := set(options.operations) - set(SHAPES):
         raise SystemExit(f"{', '.join(sorted(unknown))}: operations are {', '.join(SHAPES)}")
+    return tuple(name for name in SHAPES if not options.operations or name in options.operations)
+
+
+def cases(options: Options = UNLIMITED) -> list[Case]:
+    """All of them, or those of some operations."""
     found: list[Case] = []
-    for name, shapes in SHAPES.items():
-        for shape in shapes if not only or name in only else ():
+    for name in named(options):
+        for shape in SHAPES[name]:
             size, dtype = shape.split(":")
             rows, columns = map(int, size.split("x"))
             found.append(Case(OPERATIONS[name], rows, columns, dtype))
@@ -300,7 +305,7 @@ def measure(device: dict[str, object], options: Options = UNLIMITED) -> Result:
     result = start("row_table", device, calls=CALLS, eps=EPS, **CONDITIONS)
     result.settings["failed"] = failed = {}
     timer, begin = on_device(), time.monotonic()
-    for case in cases(options.operations):
+    for case in cases(options):
         if budget is not None and time.monotonic() - begin > budget:
             failed[case.title] = "the budget ended"
             continue

@@ -16,14 +16,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
 from measure import RESULTS, ROOT, load
-from norm_cases import COPY, DIRECTIONS, OURS
-from picture import digest
+from norm_cases import COMPILE, COPY, DIRECTIONS, OURS
+from picture import STYLES, about, drawing, name_lines, tidy, whole
 
-OURS_STYLE: Final = {"color": "#1c7a3c", "linewidth": 2.2}
-PEER_STYLE: Final = {"color": "#d97b29", "linewidth": 1.1}
 COLUMNS: Final = 4
 """Panels side by side."""
 MANY: Final = 2**24
@@ -43,7 +40,15 @@ def row_curves(record: Mapping[str, Any]) -> Curves:
             what = f"{notes['operation']} {notes['dtype']} {notes['direction']}, {many} rows"
             shares = cases.setdefault((what, notes["columns"]), {})
             shares[notes["candidate"]] = 100 * notes["share"]
-    return _ours_and_best(cases)
+    found: Curves = {}
+    for (what, columns), shares in cases.items():
+        lines = found.setdefault(what, {})
+        if OURS in shares:
+            lines.setdefault(OURS, []).append((columns, shares[OURS]))
+        others = [share for who, share in shares.items() if who != OURS]
+        if others:
+            lines.setdefault(BEST, []).append((columns, max(others)))
+    return _sorted(found)
 
 
 def product_curves(record: Mapping[str, Any]) -> Curves:
@@ -57,18 +62,6 @@ def product_curves(record: Mapping[str, Any]) -> Curves:
     for (what, rows), rates in cases.items():
         best = max(rate for who, rate in rates.items() if who != OURS)
         found.setdefault(what, {}).setdefault(OURS, []).append((rows, 100 * rates[OURS] / best))
-    return _sorted(found)
-
-
-def _ours_and_best(cases: Mapping[tuple[str, int], Mapping[str, float]]) -> Curves:
-    found: Curves = {}
-    for (what, columns), shares in cases.items():
-        lines = found.setdefault(what, {})
-        if OURS in shares:
-            lines.setdefault(OURS, []).append((columns, shares[OURS]))
-        others = [share for who, share in shares.items() if who != OURS]
-        if others:
-            lines.setdefault(BEST, []).append((columns, max(others)))
     return _sorted(found)
 
 
@@ -86,7 +79,7 @@ PICTURES: Final[dict[str, tuple[Callable[[Mapping[str, Any]], Curves], str, str,
 
 def draw(part: str, record: Mapping[str, Any]) -> Figure:
     """All panels of a part."""
-    curves_of, whole, ordinate, abscissa = PICTURES[part]
+    curves_of, base, ordinate, abscissa = PICTURES[part]
     panels = sorted(curves_of(record).items(), key=lambda item: _order(item[0]))
     across = min(COLUMNS, len(panels))
     down = -(-len(panels) // across)
@@ -97,16 +90,14 @@ def draw(part: str, record: Mapping[str, Any]) -> Figure:
         if i >= len(panels):
             axis.set_visible(False)
             continue
-        handles |= _panel(axis, *panels[i], whole)
+        handles |= _panel(axis, *panels[i], base)
     for row in axes:
         row[0].set_ylabel(ordinate, fontsize=8)
     for axis in axes[-1]:
         axis.set_xlabel(abscissa, fontsize=8)
     axes[0][0].set_xscale("log", base=2)
     axes[0][0].set_ylim(0, None)
-    shown = [name for name in (OURS, whole, BEST) if name in handles]
-    figure.legend([handles[n] for n in shown], shown, loc="outside upper center", ncols=len(shown),
-                  frameon=False, fontsize=9)  # fmt: skip
+    name_lines(figure, handles, (OURS, base, BEST))
     return figure
 
 
@@ -119,31 +110,23 @@ def _order(title: str) -> tuple[str, int]:
 
 
 def _panel(
-    axis: Any, title: str, lines: Mapping[str, Sequence[tuple[int, float]]], whole: str
+    axis: Any, title: str, lines: Mapping[str, Sequence[tuple[int, float]]], base: str
 ) -> dict[str, Any]:
     """One panel; its lines by name."""
-    handles = {whole: axis.axhline(100, color="black", linewidth=0.9, linestyle=(0, (4, 2)))}
-    for name, style in ((BEST, PEER_STYLE), (OURS, OURS_STYLE)):
+    handles = {base: whole(axis)}
+    for name, style in ((BEST, STYLES[COMPILE]), (OURS, STYLES[OURS])):
         if name in lines:
             (handles[name],) = axis.plot(*zip(*lines[name], strict=True), marker=".", **style)
-    axis.set_title(title, fontsize=8)
-    axis.tick_params(labelsize=7)
-    axis.grid(visible=True, color="#e4e4e4", linewidth=0.5)
+    tidy(axis, title)
     return handles
 
 
 def write(part: str, results: Path, folder: Path) -> Path:
     """The picture of a results file."""
-    fixed: dict[Any, Any] = {
-        "svg.hashsalt": "pyptx",
-        "svg.fonttype": "path",
-        "font.family": "DejaVu Sans",
-    }
     picture = folder / f"{part}.svg"
-    with mpl.rc_context({**mpl.rcParamsDefault, **fixed, "backend": "agg"}):
+    with drawing():
         figure = draw(part, load(results))
-        about = {"Date": None, "Creator": Path(__file__).name, "Description": digest(results)}
-        figure.savefig(picture, metadata=about)
+        figure.savefig(picture, metadata=about(results, Path(__file__).name))
     return picture
 
 

@@ -107,17 +107,23 @@ def _goal(ours: Record | None, shape: Shape, direction: str) -> str:
 
 def norm_sweep(record: Record) -> list[str]:
     """The picture, how much it shows, and where a peer is faster."""
-    cases: dict[str, dict[str, float]] = {}
-    for m in record["measurements"]:
-        notes = m["notes"]
-        shape = Shape(notes["rows"], notes["columns"], notes["dtype"])
-        case = cases.setdefault(f"{shape.title} {notes['direction']}", {})
-        case[notes["candidate"]] = m["median"]
-    cases = {case: found for case, found in cases.items() if OURS in found}
+    cases = cases_of(record)
     lines = [f"**{TITLES['norm_sweep']}**: {len(cases)} cases; {ahead(cases)}"]
     if (ROOT / "docs" / PICTURE).exists():
         lines += ["", f"![percent of the speed of a copy over the length of a row]({PICTURE})"]
     return lines
+
+
+def cases_of(record: Record) -> dict[str, dict[str, float]]:
+    """The microseconds of each candidate, by case, where the product has been measured."""
+    cases: dict[str, dict[str, float]] = {}
+    for m in record["measurements"]:
+        notes = m["notes"]
+        title = Shape(notes["rows"], notes["columns"], notes["dtype"]).title
+        operation = f"{notes['operation']} " if "operation" in notes else ""
+        case = cases.setdefault(f"{operation}{title} {notes['direction']}", {})
+        case[notes["candidate"]] = m["median"]
+    return {case: found for case, found in cases.items() if OURS in found}
 
 
 def ahead(cases: dict[str, dict[str, float]]) -> str:

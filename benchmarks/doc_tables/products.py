@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import statistics
-from typing import Final
 
 from measure import number
 from norm_cases import OURS
 
 from doc_tables.record import TITLES, Record, medians
-
-_PUBLISHED: Final = "published"
 
 
 def matmul_table(record: Record) -> list[str]:
@@ -51,16 +48,7 @@ def fused_matmul_table(record: Record) -> list[str]:
 
 def matmul_sweep(record: Record) -> list[str]:
     """How many sizes there are, how many are ahead, and the picture."""
-    found: dict[str, dict[str, float]] = {}
-    for m in record["measurements"]:
-        notes = m["notes"]
-        sizes = f"{notes['m']} x {notes['n']} x {notes['k']}"
-        found.setdefault(sizes, {})[notes["candidate"]] = m["median"]
-    over = sorted(
-        rates.pop(OURS) / max(rates.values())
-        for rates in map(dict, found.values())
-        if OURS in rates
-    )
+    over = sorted(_best(found)[1] for found in _by_size(record).values() if OURS in found)
     middle = statistics.median(over)
     won = sum(quotient >= 1 for quotient in over)
     return [
@@ -73,13 +61,9 @@ def matmul_sweep(record: Record) -> list[str]:
 
 def block_scaled_table(record: Record) -> list[str]:
     """A line for each size: our rate, cuBLASLt's, and what DeepGEMM published of another GPU."""
-    found: dict[str, dict[str, float]] = {}
-    for m in record["measurements"]:
-        notes = m["notes"]
-        row = found.setdefault(f"{notes['m']} x {notes['n']} x {notes['k']}", {})
-        row[notes["candidate"]] = m["median"]
-        if "published" in notes:
-            row[_PUBLISHED] = notes["published"]
+    published = [
+        m["notes"]["published"] for m in record["measurements"] if "published" in m["notes"]
+    ]
     lines = [
         f"**{TITLES['block_scaled_table']}**: TFLOP/s; cold L2 cache, random normal data.",
         "DeepGEMM was not run: its column is what it published of an H800 in February 2025.",
@@ -87,19 +71,32 @@ def block_scaled_table(record: Record) -> list[str]:
         "| M x N x K | pyptx | cuBLASLt | DeepGEMM, on an H800 |",
         "|---|---:|---:|---:|",
     ]
-    for sizes, row in found.items():
-        published = row.pop(_PUBLISHED)
-        rates = _rates(row).replace("cuBLASLt: ", "")
-        lines.append(f"| {sizes} | {rates} | {published:.0f} ({row[OURS] / published:.2f}x) |")
+    for (sizes, found), rate in zip(_by_size(record).items(), published, strict=True):
+        rates = _rates(found).replace("cuBLASLt: ", "")
+        lines.append(f"| {sizes} | {rates} | {rate:.0f} ({found[OURS] / rate:.2f}x) |")
     return lines
+
+
+def _by_size(record: Record) -> dict[str, dict[str, float]]:
+    """The rate of each candidate, by M, N and K."""
+    found: dict[str, dict[str, float]] = {}
+    for m in record["measurements"]:
+        notes = m["notes"]
+        sizes = f"{notes['m']} x {notes['n']} x {notes['k']}"
+        found.setdefault(sizes, {})[notes["candidate"]] = m["median"]
+    return found
+
+
+def _best(found: dict[str, float]) -> tuple[str, float]:
+    """The fastest other, and the product's rate over its."""
+    best = max((name for name in found if name != OURS), key=lambda name: found[name])
+    return best, found[OURS] / found[best]
 
 
 def _rates(found: dict[str, float]) -> str:
     """The product's rate and that of the fastest other, with their quotient."""
-    ours = found[OURS]
-    best = max((name for name in found if name != OURS), key=lambda name: found[name])
-    quotient = ours / found[best]
-    mine = f"{ours:.0f}" if quotient < 1 else f"**{ours:.0f}**"
+    best, quotient = _best(found)
+    mine = f"{found[OURS]:.0f}" if quotient < 1 else f"**{found[OURS]:.0f}**"
     return f"{mine} | {best}: {found[best]:.0f} ({quotient:.2f}x)"
 
 

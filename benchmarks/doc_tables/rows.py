@@ -7,7 +7,7 @@ from typing import Any
 from measure import number
 from norm_cases import COPY, DIRECTIONS, FORWARD, OURS
 
-from doc_tables.norm import ahead
+from doc_tables.norm import ahead, cases_of
 from doc_tables.record import TITLES, Record
 
 
@@ -34,13 +34,7 @@ def row_table(record: Record) -> list[str]:
 
 def row_sweep(record: Record) -> list[str]:
     """How many cases there are, where a peer is faster, and the picture."""
-    cases: dict[str, dict[str, float]] = {}
-    for m in record["measurements"]:
-        notes = m["notes"]
-        shape = f"{notes['rows']} x {notes['columns']} {notes['dtype']}"
-        case = cases.setdefault(f"{notes['operation']} {shape} {notes['direction']}", {})
-        case[notes["candidate"]] = m["median"]
-    cases = {case: found for case, found in cases.items() if OURS in found}
+    cases = cases_of(record)
     return [
         f"**{TITLES['row_sweep']}**: {len(cases)} cases; {ahead(cases)}",
         "",

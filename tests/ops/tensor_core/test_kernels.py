@@ -122,6 +122,10 @@ def test_eight_bits(kinds, shape, split):
 
 CLUSTERS = [cut.shape for cut in plan.OTHERS if cut.shape.shares]
 IN_CLUSTERS = pytest.mark.parametrize("shape", CLUSTERS, ids=str)
+DEEP = [cut.shape for cut in plan.OTHERS if cut.shape.cluster == "depth"]
+"""Clusters of which each CTA has a part of K."""
+IN_DEPTH = pytest.mark.parametrize("shape", DEEP, ids=str)
+IN_ANY_CLUSTERS = pytest.mark.parametrize("shape", [*CLUSTERS, *DEEP], ids=str)
 
 
 @pytest.mark.sampled(3)
@@ -151,14 +155,15 @@ def test_sizes_of_clusters(size, shape):
 
 
 @pytest.mark.sampled(3)
-@IN_CLUSTERS
+@IN_ANY_CLUSTERS
 @pytest.mark.parametrize(("a_batched", "b_batched"), [(True, True), (True, False), (False, True)])
 def test_batches_of_clusters(a_batched, b_batched, shape):
     product = Product(bf16, bf16, f32, "K", "K", a_batched, b_batched)
-    assert emulated(hopper.build(product, shape, 4), product, 72, 136, 136) <= 1
+    k = 392 if shape.cluster == "depth" else 136
+    assert emulated(hopper.build(product, shape, 4), product, 72, 136, k) <= 1
 
 
-@IN_CLUSTERS
+@IN_ANY_CLUSTERS
 def test_clusters_of_eight_bits(shape):
     product = Product(e4m3, e5m2, f32, "K", "K")
     assert emulated(hopper.build(product, shape, 6), product, 200, 264, 1040, coarse=True) <= 1
@@ -190,9 +195,6 @@ def test_clusters_have_no_fence_of_all_memory(shape):
 
 # ---- clusters of which each CTA has a part of K --------------------------------------------------
 
-DEEP = [cut.shape for cut in plan.OTHERS if cut.shape.cluster == "depth"]
-IN_DEPTH = pytest.mark.parametrize("shape", DEEP, ids=str)
-
 
 @pytest.mark.sampled(3)
 @IN_DEPTH
@@ -211,20 +213,6 @@ def test_sizes_of_parts(size, shape):
     """Of few stages most CTAs have what is beyond K."""
     product = Product(bf16, bf16, f32)
     assert emulated(hopper.build(product, shape, 4), product, *size) <= 1
-
-
-@pytest.mark.sampled(3)
-@IN_DEPTH
-@pytest.mark.parametrize(("a_batched", "b_batched"), [(True, True), (True, False), (False, True)])
-def test_batches_of_parts(a_batched, b_batched, shape):
-    product = Product(bf16, bf16, f32, "K", "K", a_batched, b_batched)
-    assert emulated(hopper.build(product, shape, 4), product, 72, 136, 392) <= 1
-
-
-@IN_DEPTH
-def test_parts_of_eight_bits(shape):
-    product = Product(e4m3, e5m2, f32, "K", "K")
-    assert emulated(hopper.build(product, shape, 6), product, 72, 264, 1040, coarse=True) <= 1
 
 
 @IN_DEPTH

@@ -69,11 +69,10 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
     """The kernel's body."""
     names = arrays.names(product, split=shape.split)
     named = dict(zip(names, tensors, strict=True))
-    results = [named[name] for name in names if name.startswith("D")]
     a, b = _factors(product, shape, named)
     consumers = shape.per_tile * (shape.cluster_size if shape.shares else 1)
     ring = ptx.ring(shape.stages, consumers=consumers)
-    sizes = arrays.sizes(product, named["A"], results[0])
+    sizes = arrays.sizes(product, named["A"], named["D"])
     elements = Elements(product, sizes, [named[n] for n in names if n[0] == "E"], named.get("AMAX"))
     thread = reg.from_(ptx.special.tid.x(), u32)
     steps = (sizes.k + (product.depth - 1)) // product.depth
