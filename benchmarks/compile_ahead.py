@@ -1,8 +1,8 @@
-"""Compiles what row_table or row_sweep will measure, in many processes at once.
+"""Compiles what row_table will measure, in many processes at once.
 
-    python benchmarks/compile_ahead.py row_table [--operation softmax,...] [--jobs 24]
+    python benchmarks/compile_ahead.py [--operation softmax,...] [--jobs 24]
 
-The peers' compilers take most of the time of these parts, one shape after the other. They keep
+The peers' compilers take most of the time of that part, one shape after the other. They keep
 what they have compiled in folders ($TORCHINDUCTOR_CACHE_DIR, $TRITON_CACHE_DIR), where the part
 finds it. Which of its configurations is fastest torch.compile measures again, alone on the GPU:
 processes that share one would not find out. The processes take turns at the GPUs that
@@ -26,7 +26,6 @@ from typing import Any, Final
 from measure import CONSOLE
 from norm_cases import Options
 
-PARTS: Final = ("row_table", "row_sweep")
 LONGEST: Final = 300
 """Seconds of a process."""
 
@@ -35,14 +34,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("part", choices=PARTS)
     parser.add_argument("--operation", default="", help="only these, with commas between them")
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) - 2))
     parser.add_argument("--case", type=int, help="one of the cases, in this process")
     given = parser.parse_args()
-    found = cases(given.part, tuple(filter(None, given.operation.split(","))))
+    found = cases(tuple(filter(None, given.operation.split(","))))
     if given.case is not None:
-        return compile_case(given.part, found[given.case])
+        return compile_case(found[given.case])
     gpus = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
 
     def one(case: int) -> bool:
@@ -55,20 +53,19 @@ def main() -> int:
     return 0 if all(done) else 1
 
 
-def cases(part: str, operations: tuple[str, ...]) -> list[Any]:
-    """What the part measures."""
-    module: Any = importlib.import_module(part)
-    return list(module.cases(Options(operations=operations)))
+def cases(operations: tuple[str, ...]) -> list[Any]:
+    """What row_table measures."""
+    table: Any = importlib.import_module("row_table")
+    return table.cases(Options(operations=operations))
 
 
-def compile_case(part: str, case: Any) -> int:
+def compile_case(case: Any) -> int:
     """Build and call each candidate once."""
     torch: Any = importlib.import_module("torch")
     importlib.import_module("jax").devices()
     torch.cuda.set_device(0)
     table: Any = importlib.import_module("row_table")
-    mode: str = importlib.import_module(part).MODE
-    calls, failed = table.candidates(case, mode)
+    calls, failed = table.candidates(case)
     for call in calls.values():
         call()
     torch.cuda.synchronize()
@@ -78,7 +75,7 @@ def compile_case(part: str, case: Any) -> int:
 
 def other(given: argparse.Namespace, case: int, gpu: str) -> bool:
     """One case in a process of its own; whether it ended well."""
-    command = [sys.executable, __file__, given.part, "--case", str(case)]
+    command = [sys.executable, __file__, "--case", str(case)]
     command += ["--operation", given.operation] if given.operation else []
     environment = {
         **os.environ,

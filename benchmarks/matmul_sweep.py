@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from device_time import Flush
 from matmul_table import measured
-from measure import Result, show, start
+from measure import Result, Summary, show, start
 from norm_cases import Options
 from sweeps import sweep
 
@@ -43,10 +43,8 @@ def measure(device: dict[str, object], options: Options) -> Result:
     result = start("matmul_sweep", device, calls=CALLS, dtype="bf16", layout=LAYOUT)
     flush: Any = Flush()
 
-    def visit(size: tuple[int, int, int]) -> dict[str, str]:
-        for found in measured(size, LAYOUT, flush, calls=CALLS, quack=False):
-            result.put(found)
-        return {}
+    def visit(size: tuple[int, int, int]) -> tuple[list[Summary], dict[str, str]]:
+        return measured(size, LAYOUT, flush, calls=CALLS, quack=False), {}
 
     sweep(result, options, (
         (f"{m} x {n} x {k}, ", partial(visit, (m, n, k))) for m, n, k in sizes()

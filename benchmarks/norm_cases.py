@@ -170,6 +170,8 @@ class Options:
     resume: bool = False
     """Leave out what `known` has."""
     operations: tuple[str, ...] = ()
+    jobs: int = 1
+    """Processes that build cases at once."""
 
     def select(self, shapes: Iterable[Shape]) -> tuple[Shape, ...]:
         """`shapes`, or those that were asked for instead, of the dtypes that were asked for."""

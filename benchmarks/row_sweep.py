@@ -1,21 +1,24 @@
 """Row-wise operations of `pyptx.ops` over lengths and numbers of rows, beside everything else.
 
 Measured as row_table.py does, at shapes that no kernel was tuned at, with fewer calls of each and
-torch.compile in its default mode. It takes minutes: `--budget` ends it, and `--resume` goes on.
-`python benchmarks/compile_ahead.py row_sweep` compiles everything before, in many processes.
+torch.compile in its default mode. It takes minutes: `--jobs` builds cases in several processes at
+once, `--budget` ends it, and `--resume` goes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
-from measure import Result, show, start
+from measure import Result, Summary, show, start
 from norm_cases import CONDITIONS, Options
-from norm_visit import on_device
-from row_table import EPS, OPERATIONS, Case, named, visit
-from sweeps import sweep
+from norm_visit import free, on_device
+from processes import Processes
+from row_table import EPS, OPERATIONS, Call, Case, candidates, named, timed, visit
+from sweeps import Measure, sweep
 
 CALLS: Final = 7
 MODE: Final = "default"
@@ -39,15 +42,57 @@ def cases(options: Options) -> Iterator[Case]:
                     yield Case(OPERATIONS[name], values // columns, columns, dtype)
 
 
+class Builder:
+    """What a process of `--jobs` does."""
+
+    def __init__(self) -> None:
+        jax, torch = (importlib.import_module(name) for name in ("jax", "torch"))
+        # JAX starts CUDA on every GPU and leaves the last one current; PyTorch's arrays are on 0.
+        jax.devices()
+        torch.cuda.set_device(0)
+        self._cases = {case.title: case for case in cases(Options())}
+        self._timer = on_device()
+        self._built: tuple[Case, Mapping[tuple[str, str], Call]] | None = None
+
+    def build(self, title: str) -> Mapping[str, str]:
+        """Build, check and call a case's candidates; why others were not built, by name."""
+        self._built = None
+        case = self._cases[title]
+        calls, failed = candidates(case, MODE)
+        self._built = case, calls
+        return failed
+
+    def measure(self) -> Sequence[Summary]:
+        """Measure what was built, and give its memory back."""
+        assert self._built is not None, "`build` comes first"
+        found = list(timed(*self._built, self._timer, CALLS))
+        self._built = None
+        free()
+        return found
+
+
 def measure(device: dict[str, object], options: Options) -> Result:
     """Every case that begins within the budget, and that is not known; saved after each."""
     result = start("row_sweep", device, calls=CALLS, eps=EPS, mode=MODE, **CONDITIONS)
-    timer = on_device()
-    sweep(result, options, (
-        (f"{case.title} ", partial(visit, result, case, timer, CALLS, MODE))
-        for case in cases(options)
-    ))  # fmt: skip
+    titles = [case.title for case in cases(options)]
+    with ExitStack() as stack:
+        if options.jobs > 1:
+            processes = stack.enter_context(Processes(__name__, options.jobs))
+            built = (partial(processes.measure, title) for title in titles)
+            sweep(result, options, _named(titles, built), processes)
+        else:
+            timer = on_device()
+            alone = (partial(_visit, case, timer) for case in cases(options))
+            sweep(result, options, _named(titles, alone))
     return result
+
+
+def _named(titles: list[str], measures: Iterator[Measure]) -> Iterator[tuple[str, Measure]]:
+    return zip((f"{title} " for title in titles), measures, strict=True)
+
+
+def _visit(case: Case, timer: Any) -> tuple[Sequence[Summary], Mapping[str, str]]:
+    return visit(case, timer, CALLS, MODE)
 
 
 def report(result: Result) -> None:

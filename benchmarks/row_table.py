@@ -18,7 +18,7 @@ from __future__ import annotations
 import importlib
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, Final
@@ -26,7 +26,7 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 import torch
-from measure import CONSOLE, Result, show, start, summarise
+from measure import CONSOLE, Result, Summary, show, start, summarise
 from norm_cases import CONDITIONS, Options
 from norm_visit import Timer, free, on_device, reason
 
@@ -309,14 +309,29 @@ def measure(device: dict[str, object], options: Options = UNLIMITED) -> Result:
         if budget is not None and time.monotonic() - begin > budget:
             failed[case.title] = "the budget ended"
             continue
-        failed |= visit(result, case, timer, CALLS)
+        found, why = visit(case, timer, CALLS)
+        for each in found:
+            result.put(each)
+        failed |= why
         CONSOLE.print(f"{case.title}: {time.monotonic() - begin:.0f} s")
     return result
 
 
-def visit(result: Result, case: Case, timer: Timer, count: int, mode: str = MODE) -> dict[str, str]:
+def visit(
+    case: Case, timer: Timer, count: int, mode: str = MODE
+) -> tuple[list[Summary], dict[str, str]]:
     """Measure a case, each candidate so many times; why some were not measured, by their names."""
     calls, failed = candidates(case, mode)
+    found = list(timed(case, calls, timer, count))
+    del calls
+    free()
+    return found, failed
+
+
+def timed(
+    case: Case, calls: Mapping[tuple[str, str], Call], timer: Timer, count: int
+) -> Iterator[Summary]:
+    """The device time of each candidate, called so many times."""
     found = timer({(*key, ""): call for key, call in calls.items()}, count)
     from chrome_trace import busy
 
@@ -325,14 +340,12 @@ def visit(result: Result, case: Case, timer: Timer, count: int, mode: str = MODE
         moved = 2 if name == COPY else case.operation.moved[direction]
         samples = [busy(call) for call in each]
         parts = "; ".join(f"{a.name[:60]}: {a.duration:.2f}" for a in each[-1])
-        result.put(summarise(
+        yield summarise(
             f"{case.title} {direction}: {name}", "us", samples, operation=case.operation.name,
             rows=case.rows, columns=case.columns, dtype=case.dtype, direction=direction,
             candidate=name, kernels=len(each[-1]), parts=parts,
             share=round(copy * moved / 2 / statistics.median(samples), 4),
-        ))  # fmt: skip
-    free()
-    return failed
+        )  # fmt: skip
 
 
 def candidates(case: Case, mode: str = MODE) -> tuple[dict[tuple[str, str], Call], dict[str, str]]:

@@ -63,7 +63,7 @@ SELECTIVE: Final = {
     "norm_reasons": OF_NORMS,
     "jax_block": frozenset({"budget", "resume"}),
     "row_table": frozenset({"budget", "operations"}),
-    "row_sweep": frozenset({"budget", "operations", "dtypes", "resume"}),
+    "row_sweep": frozenset({"budget", "operations", "dtypes", "resume", "jobs"}),
     "matmul_sweep": frozenset({"budget", "resume"}),
 }
 """Parts that take options, and which."""
@@ -144,9 +144,12 @@ def arguments() -> argparse.ArgumentParser:
         help="begin no further shape, or form of the block, after them")  # fmt: skip
     add("--merge", action="store_true", help="add to the file that is there, in place of its own")
     add("--resume", action="store_true", help="add to the file what it lacks")
-    add = parser.add_argument_group("of row_table, which takes --budget too").add_argument
+    group = parser.add_argument_group("of row_table and row_sweep, which take --budget too")
+    add = group.add_argument
     add("--operation", type=_list_of(str), default=(), metavar="softmax,...",
         help="only these; merge.py joins the files of several commands")  # fmt: skip
+    add("--jobs", type=int, default=1, metavar="N",
+        help="of row_sweep: build N cases at once, each in a process of its own")  # fmt: skip
     return parser
 
 
@@ -175,7 +178,7 @@ def selected(given: argparse.Namespace, parser: argparse.ArgumentParser) -> Opti
         shapes=given.shapes, dtypes=given.dtype, directions=given.direction,
         peers=not given.no_peers, ops=tuple(given.op), calls=given.calls, budget=given.budget,
         out=given.out or (None if given.op else RESULTS), resume=given.resume,
-        operations=given.operation,
+        operations=given.operation, jobs=given.jobs,
     )  # fmt: skip
     defaults = Options(out=options.out)
     names = [field.name for field in dataclasses.fields(Options)]

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, Protocol
 
-from measure import CONSOLE, Result
+from measure import CONSOLE, Result, Summary
 from norm_cases import Options
 
 BUDGET: Final = 360.0
 """Seconds, unless the command line says otherwise."""
 
-Measure = Callable[[], Mapping[str, str]]
-"""Puts what is measured into the result; gives why other measurements were not made, by name."""
+Measure = Callable[[], tuple[Sequence[Summary], Mapping[str, str]]]
+"""What was measured, and why other measurements were not made, by name."""
 
 
-def sweep(result: Result, options: Options, cases: Iterable[tuple[str, Measure]]) -> None:
+class Ahead(Protocol):
+    """Builds cases, `jobs` at a time, before they are measured."""
+
+    @property
+    def jobs(self) -> int: ...
+
+    def build(self, titles: Sequence[str]) -> None: ...
+
+
+def sweep(
+    result: Result, options: Options, cases: Iterable[tuple[str, Measure]],
+    ahead: Ahead | None = None,
+) -> None:  # fmt: skip
     """Measure the cases that are not known, until the budget ends.
 
     Names of a case's measurements begin with its own. What the budget left out is in the settings
@@ -30,13 +42,22 @@ def sweep(result: Result, options: Options, cases: Iterable[tuple[str, Measure]]
     result.settings |= {"failed": failed, "left": left}
     begin = time.monotonic()
     budget = BUDGET if options.budget is None else options.budget
-    for name, measure in cases:
-        if any(found.name.startswith(name) for found in result.measurements):
-            continue
+    names = tuple(found.name for found in result.measurements)
+    missing = [each for each in cases if not any(name.startswith(each[0]) for name in names)]
+    group = 1 if ahead is None else ahead.jobs
+    for first in range(0, len(missing), group):
+        some = missing[first : first + group]
+        titles = [name.rstrip(", ") for name, _ in some]
         if time.monotonic() - begin > budget:
-            left.append(name.rstrip(", "))
+            left += titles
             continue
-        failed |= measure()
-        CONSOLE.print(f"{name.rstrip(', ')}: {time.monotonic() - begin:.0f} s")
+        if ahead is not None:
+            ahead.build(titles)
+        for title, (_, measure) in zip(titles, some, strict=True):
+            found, why = measure()
+            for each in found:
+                result.put(each)
+            failed |= why
+            CONSOLE.print(f"{title}: {time.monotonic() - begin:.0f} s")
         if options.out is not None:
             result.write(options.out)

@@ -118,3 +118,74 @@ def test_the_page_says_where_a_peer_is_faster(tmp_path):
     assert lines[0].endswith("3 sizes; ahead at 2, 1.00x in the")
     assert lines[1] == "middle, 0.80x at least and 1.20x at most"
     assert {"row_sweep", "matmul_sweep"} <= set(tables.PARTS)
+
+
+# ---- cases built in several processes -----------------------------------------------------------
+
+PART = """
+import os
+from measure import summarise
+
+class Builder:
+    def build(self, title):
+        if title == "raises":
+            raise ValueError("not this\\none")
+        if title == "ends":
+            os._exit(1)
+        self.title = title
+        return {f"{title} forward: quack": "it is not here"} if title == "some" else {}
+
+    def measure(self):
+        return [summarise(f"{self.title} forward: pyptx", "us", [1.0], process=os.getpid())]
+"""
+
+
+@pytest.fixture
+def processes(tmp_path, monkeypatch):
+    """Three of a part that fails in each way; PyTorch is not needed for it."""
+    (tmp_path / "part_of_a_test.py").write_text(PART)
+    folder = tmp_path / "torch" / "_inductor" / "runtime"
+    folder.mkdir(parents=True)
+    for package in (folder, *folder.parents[:2]):
+        (package / "__init__.py").touch()
+    (folder / "triton_heuristics.py").write_text("class CachingAutotuner:\n    run = None\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with module("processes").Processes("part_of_a_test", 3) as found:
+        yield found
+
+
+def test_cases_are_built_at_once_and_fail_alone(processes):
+    for _ in range(2):  # a process that ended is replaced
+        processes.build(["some", "raises", "ends"])
+        found, failed = processes.measure("some")
+        assert [each.name for each in found] == ["some forward: pyptx"]
+        assert failed == {"some forward: quack": "it is not here"}
+        assert processes.measure("raises") == ([], {"raises": "ValueError: not this one"})
+        assert processes.measure("ends") == ([], {"ends": "its process ended"})
+    processes.build(["one", "two", "three"])
+    own = {processes.measure(title)[0][0].notes["process"] for title in ("two", "one", "three")}
+    assert len(own) == 3
+
+
+def test_a_sweep_builds_as_many_cases_as_there_are_processes(tmp_path):
+    measure, sweeps = module("measure"), module("sweeps")
+    events: list[Any] = []
+
+    class Ahead:
+        jobs = 2
+
+        def build(self, titles):
+            events.append(titles)
+
+    def case(title: str) -> Any:
+        def measured():
+            events.append(title)
+            return [measure.summarise(f"{title} forward: pyptx", "us", [1.0])], {}
+
+        return f"{title} ", measured
+
+    result = measure.Result("row_sweep", {"name": "A GPU"}, {}, {})
+    result.put(measure.summarise("b forward: pyptx", "us", [1.0]))
+    options = module("norm_cases").Options()
+    sweeps.sweep(result, options, map(case, "abcd"), Ahead())
+    assert events == [["a", "c"], "a", "c", ["d"], "d"]
