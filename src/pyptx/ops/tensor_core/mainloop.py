@@ -198,7 +198,7 @@ class Consumer:
                 operand.clear(state.stage, left, self.thread, WARPGROUP * self.shape.groups)
             ptx.fence.proxy_async("shared::cta")
             everybody = ptx.named_barrier(
-                self.shape.groups + 1, count=WARPGROUP * self.shape.groups
+                self.shape.groups + 3, count=WARPGROUP * self.shape.groups
             )
             everybody.sync()
         left -= depth

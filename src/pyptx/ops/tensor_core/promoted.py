@@ -3,8 +3,9 @@
 Tensor cores truncate sums, those of 8-bit products to few bits. Here they sum the products of a
 stage alone, in registers of their own. Those sums are added to the tile's in f32, rounded to
 nearest; before that they are multiplied by block scales, where there are any: a stage has 128 of K,
-which is what a scale is for. Meanwhile the tensor cores work for the other warpgroup. Blocks of 64
-rows take the same registers for a stage's sums in turn.
+which is what a scale is for. Meanwhile the tensor cores work for the other warpgroup: where there
+are two, they multiply by turns, because both would have to wait for products that both have begun.
+Blocks of 64 rows take the same registers for a stage's sums in turn.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pyptx import Reg, ptx, reg
 from pyptx.ops.tensor_core.mainloop import Consumer, Sums
 from pyptx.ops.tensor_core.scales import HALF, Scales, count_of_wholes, promote
 from pyptx.ops.tensor_core.schedule import Place, Schedule, low
-from pyptx.ops.tensor_core.shape import ROWS
+from pyptx.ops.tensor_core.shape import ROWS, turn_of
 from pyptx.types import f32, u32
 
 AHEAD: Final = 2
@@ -41,6 +42,9 @@ class Promoting(Consumer):
         for register in part[0]:
             register.set(0.0)
         state = self.ring.consumer()
+        if self._by_two:
+            with ptx.if_(self.group > 0):
+                turn_of(1 - self.group).arrive()
         with schedule.walk() as item:
             left = self.left_of(item)
             place = schedule.place(item)
@@ -70,6 +74,21 @@ class Promoting(Consumer):
                         mine.set(its)
             for i, sums in enumerate(total):
                 self.finish(item, place, i, sums)
+        if self._by_two:
+            with ptx.if_(self.group == 0):
+                turn_of(self.group).sync()  # the other's last turn has given it to this one
+
+    @property
+    def _by_two(self) -> bool:
+        return self.shape.groups == 2
+
+    def _multiply(self, part: Sums, stage: Reg, block: int) -> None:
+        """The products of a stage for a block, once the other warpgroup has begun its own."""
+        if self._by_two:
+            turn_of(self.group).sync()
+        self.multiply(part, stage, [block], add=False)
+        if self._by_two:
+            turn_of(1 - self.group).arrive()
 
     def _stage(
         self, state: Any, total: Sums, part: Sums, scales: Sequence[Reg], place: Place, block: Reg,
@@ -77,7 +96,7 @@ class Promoting(Consumer):
     ) -> None:  # fmt: skip
         """Add the products of a stage to `total`; `load` runs while they are made."""
         for i, sums in enumerate(total):
-            self.multiply(part * len(total), state.stage, [i], add=False)
+            self._multiply(part * len(total), state.stage, i)
             if i == 0 and load is not None:
                 load()
             rows, whole, columns = self._factors(scales, i, place, block)
