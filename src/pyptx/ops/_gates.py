@@ -14,6 +14,7 @@ from pyptx import Reg, ptx
 from pyptx.ops._normal import distribution
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.operation import Operand, RowOp, Values
+from pyptx.ops.rowwise.vectors import PIECE
 from pyptx.types import DType, f16, f32, f64
 
 Activation: TypeAlias = Literal["silu", "gelu_tanh", "gelu", "relu"]
@@ -22,6 +23,19 @@ _CUBE: Final = 0.044715
 _SCALE: Final = 32.0
 _SHUT: Final = 128.0
 """At minus this the sigmoid is 0 in f32."""
+_LONG: Final = 2048
+"""Bytes of a row that keeps a CTA busy: two vectors of 64 threads."""
+
+
+def row_of(last: int, dtype: DType) -> int:
+    """Elements of what the kernels take as a row, for arrays whose last dimension has `last`.
+
+    They are a vector, since elements need nothing of each other. A long dimension that the widest
+    vector does not divide is a row itself, with vectors where memory is aligned, and ends.
+    """
+    widest = PIECE // dtype.bytes
+    size = math.gcd(last, widest)
+    return last if size < widest and last * dtype.bytes >= _LONG else size
 
 
 @dataclass(frozen=True)

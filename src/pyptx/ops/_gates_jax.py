@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,14 +12,11 @@ from pyptx._calls import binding
 from pyptx._source import SourceLocation, call_site
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
-from pyptx.ops._gates import Activation, Gate, GateGradient
+from pyptx.ops._gates import Activation, Gate, GateGradient, row_of
 from pyptx.ops._gates_one import GateOfOne, kernel_of
 from pyptx.ops.rowwise import plan
 
 _jax: Any = jax  # for what JAX annotates in part
-
-_WIDEST = 16
-"""Bytes of an access: rows are cut so that each thread has one of each array."""
 
 
 @binding(CallError, "swiglu")
@@ -142,15 +138,18 @@ def _call(name: str, activation: Activation, *arrays: Any) -> Any:
     return shell.located(name, where, _gate, activation, *shell.as_jax(*arrays))
 
 
-def _vectors(array: Any) -> tuple[tuple[int, ...], int]:
-    """An array's shape with its last dimension cut into vectors, and the size of one."""
+def _rows(array: Any) -> tuple[tuple[int, ...], int]:
+    """An array's shape with its last dimension cut into what kernels take as rows, and their size.
+
+    A size that is known only when the program runs is cut into single elements.
+    """
     lead, last = array.shape[:-1], array.shape[-1] if array.ndim else 1
-    size = math.gcd(last, _WIDEST // array.dtype.itemsize) if isinstance(last, int) else 1
+    size = row_of(last, shell.DTYPES[str(array.dtype)]) if isinstance(last, int) else 1
     return (*lead, last // size, size), size
 
 
 def _run(op: type[Gate], activation: Activation, *arrays: Any) -> tuple[Any, ...]:
-    shape, size = _vectors(arrays[0])
+    shape, size = _rows(arrays[0])
     gated = len(arrays) > (2 if op is GateGradient else 1)
     what = op(size, activation, shell.DTYPES[str(arrays[0].dtype)], gated)
     found: Any = plan.operation(what, (size,))(*(array.reshape(shape) for array in arrays))

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -17,7 +16,7 @@ from torch.nn import functional
 
 from pyptx import KernelSequence
 from pyptx.errors import CallError
-from pyptx.ops._gates import Activation, Gate, GateGradient
+from pyptx.ops._gates import Activation, Gate, GateGradient, row_of
 from pyptx.ops._gates_one import GateOfOne, kernel_of
 from pyptx.ops.rowwise import plan
 from pyptx.torch import _arguments as arguments
@@ -27,8 +26,6 @@ from pyptx.types import DType
 _OPERATIONS: Final = 1024
 """Operations that are kept: one for each kind of row, which a program has few of."""
 
-_WIDEST: Final = 16
-"""Bytes of an access: rows are cut so that each thread has one of each tensor."""
 
 _FUNCTIONS: Final[dict[Activation, Any]] = {
     "silu": functional.silu,
@@ -128,8 +125,8 @@ def _call(name: str, activation: Activation, *tensors: Any) -> Any:
                 notes=(("help", f"{n}.to({names[0]}.dtype).expand_as({names[0]})"),),
             )
     last = int(first.shape[-1]) if first.ndim else 1
-    size = math.gcd(last, _WIDEST // types[0].bytes)
-    run = _operation(size or 1, activation, types[0], len(tensors) > 1).run
+    size = row_of(last, types[0]) if last else 1
+    run = _operation(size, activation, types[0], len(tensors) > 1).run
 
     def one(input: Any, *_: Any, **__: Any) -> Any:
         return computed(input)
@@ -157,7 +154,7 @@ def gradient(activation: Activation, tensors: Sequence[Any], g: Any) -> list[Any
         return [each.clone() for each in tensors]
     m, n = first.shape
     dtype = arguments.DTYPES[first.dtype]
-    size = math.gcd(n, _WIDEST // dtype.bytes)
+    size = row_of(n, dtype)
     operation = _gradient(size, activation, dtype, len(tensors) > 1)
     found: Any = operation(*(_cut(each, (m, n // size, size)) for each in (*tensors, g)))
     several = found if isinstance(found, (tuple, list)) else [found]
@@ -165,7 +162,7 @@ def gradient(activation: Activation, tensors: Sequence[Any], g: Any) -> list[Any
 
 
 def _cut(tensor: Any, shape: Any) -> Any:
-    """A tensor with its last dimension cut into vectors."""
+    """A tensor with its last dimension cut into rows."""
     return tensor.reshape(shape).contiguous()
 
 

@@ -91,10 +91,11 @@ def _without_sums(op: RowOp, rows: Rows) -> Operation:
         return _by_subwarps(op, rows)
     if one_pass.fits(op) and rows.columns >= rows.unit:
         return _by_one_pass(op, rows)
+    if op.statistic is None and not (rows.aligned and _fits_cta(op, rows)):
+        # Chunks need nothing of each other, so there is one pass.
+        return two_pass.result(op, rows, each=2, threads=128)  # 256 with one vector had 4% less
     if _fits_cta(op, rows):
         return _by_ctas(op, rows)
-    if op.statistic is None:  # chunks need nothing of each other, so there is one pass
-        return two_pass.result(op, rows, each=2, threads=128)  # 256 with one vector had 4% less
     shape = sizes.cluster_of_one_row(op, rows) or sizes.clusters_of(op, rows)
     many = two_pass.independent(op, rows) if shape is None else by_cluster(op, rows, shape)
     many = _few_twice(op, rows, many)
