@@ -33,11 +33,11 @@ class Limits:
     alone           where there are sums over rows, a team of threads is alone in its CTA, which
                     would have several (by the number for each CTA)
     alone_of_two    the same where there are several sums over rows
-    four            four CTAs reduce the same row, and each writes a quarter of it; of rows of more
-                    than 2048 vectors half as many rows
+    four            four CTAs reduce the same row, and each writes a quarter of it, where formulas
+                    are light; of rows of more than 2048 vectors half as many rows
     eight           the same with eight
-    two             two CTAs reduce the same row of two inputs
-    four_of_two     the same with four
+    two             two CTAs reduce the same row, of two inputs or where formulas are not light
+    four_of_two     the same with four, of two inputs
     chunked         rows of which no element is written are copied to shared memory; of more rows a
                     CTA each reads them once
     chunked_long    rows that no CTA could hold are read in chunks that all CTAs share instead

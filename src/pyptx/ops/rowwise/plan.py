@@ -92,8 +92,9 @@ def _without_sums(op: RowOp, rows: Rows) -> Operation:
     if one_pass.fits(op) and rows.columns >= rows.unit:
         return _by_one_pass(op, rows)
     if op.statistic is None and not (rows.aligned and _fits_cta(op, rows)):
-        # Chunks need nothing of each other, so there is one pass.
-        return two_pass.result(op, rows, each=2, threads=128)  # 256 with one vector had 4% less
+        # Chunks need nothing of each other, so there is one pass. A thread asks for two vectors.
+        each, threads = (1, 256) if len(op.given(ELEMENT)) > 1 else (2, 128)
+        return two_pass.result(op, rows, each=each, threads=threads)
     if _fits_cta(op, rows):
         return _by_ctas(op, rows)
     shape = sizes.cluster_of_one_row(op, rows) or sizes.clusters_of(op, rows)
@@ -182,21 +183,44 @@ def _by_ctas(op: RowOp, rows: Rows) -> Operation:
         else kernel(loading, held=True, direct=True)
     )
     groups = rows.groups * len(op.given(ELEMENT))
-    if groups > sizes.ROW and op.name in FEW_ROWS_MEASURED:
-        return _few_by_parts(op, rows, _few_long(op, rows, many))
+    if groups > sizes.ROW:
+        return _by_long_ctas(op, rows, many)
     if groups > (4096 if sizes.is_plain(rows) else 2048):
         return many  # of which the registers of a CTA would not hold a row
     size = sizes.bytes_read(op, rows)
     if 1024 < groups <= 2048 and shape.held and not sizes.is_of_two(op, rows):
         narrow = kernel(128, held=False)
         many = either(op, rows, measured.LIMITS.narrow // size, narrow, many)
-    # Where each CTA has an SM of its own, a copy would come too late. CTAs of short rows are so
-    # many that others start while one of them waits.
-    direct = kernel(min(1024, max(WARP, power_of_two(groups) // 4)), held=True, direct=True)
-    late = shape.late or loading is not None
-    most = measured.LIMITS.direct_late if late else measured.LIMITS.direct
-    few = most // size if groups <= 512 else rows.device.multiprocessors
+    # Where each CTA has an SM of its own, or half of one, a copy would come too late. CTAs of short
+    # rows are so many that others start while one of them waits.
+    threads = min(1024, max(WARP, power_of_two(groups) // 4))
+    if groups <= 512:
+        late = shape.late or loading is not None
+        few = (measured.LIMITS.direct_late if late else measured.LIMITS.direct) // size
+        direct = kernel(threads, held=True, direct=True)
+    else:
+        share = 2 if groups <= 1024 else 1
+        few = share * rows.device.multiprocessors
+        # Without a number of registers the assembler uses few, and loads wait for others.
+        most = min(255, 65536 // (share * threads))
+        direct = kernel(threads, held=True, direct=True, maxnreg=most)
     return _few_by_parts(op, rows, either(op, rows, few, direct, many))
+
+
+def _by_long_ctas(op: RowOp, rows: Rows, many: Operation) -> Operation:
+    """Rows that leave no room for other CTAs beside their own: clusters, where these are quicker.
+
+    Where a CTA would gather inputs per column, or load several of them, for one row, clusters that
+    stay for many rows are.
+    """
+    columns = len(op.given(COLUMN))
+    shape = sizes.clusters(op, rows, 4)
+    if columns and shape is not None and (columns > 1 or not rows.aligned):
+        return _few_twice(op, rows, by_cluster(op, rows, shape))
+    if not columns:
+        alone = sizes.cluster_of_one_row(op, rows) if rows.aligned else None
+        return _few_twice(op, rows, many if alone is None else by_cluster(op, rows, alone))
+    return _few_by_parts(op, rows, _few_long(op, rows, many))
 
 
 def _few_long(op: RowOp, rows: Rows, many: Operation) -> Operation:
@@ -245,8 +269,12 @@ def _together(op: RowOp, rows: Rows) -> dict[int, int]:
     ):
         return {}
     limits = measured.LIMITS
-    # Of longer rows the L2 cache gives more bytes than memory would.
-    several = {4: limits.four if groups <= 2048 else limits.four / 2} if groups <= sizes.ROW else {}
+    several: dict[int, float] = {}
+    if groups <= sizes.ROW and op.is_light:
+        # Of longer rows the L2 cache gives more bytes than memory would.
+        several = {4: limits.four if groups <= 2048 else limits.four / 2}
+    elif groups <= sizes.ROW:
+        several = {2: limits.two, 4: limits.two / 2}  # what each computes takes longer
     if len(op.given(ELEMENT)) > 1 and groups <= sizes.ROW // 2:
         several = {2: limits.two, 4: limits.four_of_two}  # each reads twice as much as of one input
     if groups > 1024:
