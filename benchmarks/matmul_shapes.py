@@ -2,7 +2,8 @@
 
 For every kind of product and size it measures the device time of each shape that the plan knows.
 The notes say what the plan expects of it and which one it chooses. Random normal data, a cold L2
-cache, the time of everything on the device that a call starts.
+cache, the time of everything on the device that a call starts. `--jobs` builds products in several
+processes at once.
 """
 
 # PyTorch's annotations are partial, and it is not installed where the types are checked.
@@ -11,7 +12,9 @@ cache, the time of everything on the device that a call starts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -19,7 +22,10 @@ import jax
 import torch
 from chrome_trace import busy
 from device_time import Flush, flushed_sequence
-from measure import CONSOLE, Result, Summary, show, start, summarise
+from measure import Result, Summary, show, start, summarise
+from norm_cases import Options
+from norm_visit import free
+from sweeps import by_builder
 
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.epilogue import SCALED
@@ -40,6 +46,16 @@ SOME_ROWS: Final = (
     (192, 8192, 8192), (256, 4096, 4096), (300, 4096, 14336), (384, 14336, 4096),
     (512, 4096, 4096), (512, 8192, 8192),
 )  # fmt: skip
+SWEPT: Final = (
+    (16, 10240, 8192), (16, 28672, 8192), (16, 8192, 28672), (16, 2112, 7168), (64, 8192, 28672),
+    (128, 4096, 14336), (128, 10240, 8192), (256, 6144, 4096), (256, 8192, 8192),
+    (256, 28672, 8192), (256, 5120, 5120), (256, 7168, 2048), (256, 24576, 1536),
+    (512, 14336, 4096), (512, 4096, 14336), (512, 10240, 8192), (512, 5120, 13824),
+    (512, 2112, 7168), (1024, 5120, 5120), (1024, 2112, 7168), (1024, 7168, 2048),
+    (2048, 14336, 4096), (2048, 5120, 5120), (2048, 2112, 7168), (2048, 24576, 1536),
+    (8192, 28672, 8192),
+)  # fmt: skip
+"""Where matmul_sweep found cuBLAS ahead."""
 ODD_LINES: Final = ((300, 5000, 3000), (500, 5000, 3000), (1000, 5000, 3000), (4096, 5000, 3000))
 """Rows in memory are no multiple of 128 bytes."""
 CALLS: Final = 6
@@ -55,8 +71,8 @@ KINDS: Final = {
     "blocks": Product(e4m3, e4m3, bf16, b_major="K", blocks="block", batches=(False, False)),
 }
 SIZES: Final = {
-    "bf16": (*LARGE, *FEW_ROWS, *SOME_ROWS, *ODD_LINES),
-    "bf16, B as (N, K)": (*LARGE, *FEW_ROWS, *SOME_ROWS, *ODD_LINES),
+    "bf16": (*LARGE, *FEW_ROWS, *SOME_ROWS, *ODD_LINES, *SWEPT),
+    "bf16, B as (N, K)": (*LARGE, *FEW_ROWS, *SOME_ROWS, *ODD_LINES, *SWEPT),
     "f32 as bf16": ((1024, 1024, 6144), (4096, 4096, 4096), (64, 8192, 8192)),
     "e4m3": (*FEW_ROWS, *SOME_ROWS, (4096, 7168, 2048)),
     "blocks": ((64, 8192, 8192), (64, 2112, 7168), (64, 7168, 2048), (128, 24576, 1536),
@@ -65,15 +81,48 @@ SIZES: Final = {
 }  # fmt: skip
 
 
-def measure(device: dict[str, object]) -> Result:
+def products() -> dict[str, tuple[str, tuple[int, int, int]]]:
+    """Every kind of product at every size, by their titles."""
+    return {
+        f"{kind}, {' x '.join(map(str, sizes))}": (kind, sizes)
+        for kind in KINDS
+        for sizes in SIZES[kind]
+    }
+
+
+class Builder:
+    """Builds a product's calls, then measures them."""
+
+    def __init__(self) -> None:
+        jax.devices()
+        torch.cuda.set_device(0)
+        self._flush = Flush()
+        self._built: tuple[str, dict[Shape, Call]] | None = None
+
+    def build(self, title: str) -> dict[str, str]:
+        """Build and check a call of every shape; none fails."""
+        self._built = None
+        kind, sizes = products()[title]
+        self._built = title, _calls(KINDS[kind], sizes)
+        return {}
+
+    def measure(self) -> list[Summary]:
+        """Measure what was built, and give its memory back."""
+        assert self._built is not None, "`build` comes first"
+        title, calls = self._built
+        found = list(_measured(title, calls, self._flush))
+        self._built = None
+        del calls
+        free()
+        return found
+
+
+def measure(device: dict[str, object], options: Options) -> Result:
     """Every kind of product at every size, by every shape."""
     result = start("matmul_shapes", device, calls=CALLS)
-    flush = Flush()
-    for kind, product in KINDS.items():
-        for sizes in SIZES[kind]:
-            for measured in _measured(kind, product, sizes, flush):
-                result.put(measured)
-            CONSOLE.print(f"{kind}, {sizes}")
+    by_builder(result, replace(options, budget=math.inf), list(products()), __name__, Builder)
+    if result.settings["failed"]:
+        raise RuntimeError(f"matmul_shapes: {result.settings['failed']}")
     return result
 
 
@@ -86,10 +135,9 @@ def _mark(measured: Summary) -> str:
     return "*" if measured.notes["chosen"] else ""
 
 
-def _measured(
-    kind: str, product: Product, sizes: tuple[int, int, int], flush: Flush
-) -> Iterator[Summary]:
-    calls = _calls(product, sizes)
+def _measured(title: str, calls: dict[Shape, Call], flush: Flush) -> Iterator[Summary]:
+    kind, sizes = products()[title]
+    product = KINDS[kind]
     each = CALLS + WARM
     activities = flushed_sequence([call for call in calls.values() for _ in range(each)], flush)
     chosen = plan.choose_tiles(product, *sizes)
@@ -106,7 +154,7 @@ def _measured(
             name += f", clusters of {count}{shape.cluster}"
         name += ", by turns" * shape.pingpong
         yield summarise(
-            f"{kind}, {m} x {n} x {k}: {name}", "us", times, kind=kind, m=m, n=n, k=k,
+            f"{title}: {name}", "us", times, kind=kind, m=m, n=n, k=k,
             rows=shape.rows, columns=shape.columns, blocks=shape.blocks, stages=shape.stages,
             split=shape.split, cluster=shape.cluster, clustered=shape.clustered,
             pingpong=shape.pingpong,

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from measure import Result, Summary, show, start
 from norm_cases import CONDITIONS, Options
 from norm_visit import free, on_device
-from processes import Processes
-from row_table import EPS, OPERATIONS, Call, Case, candidates, named, timed, visit
-from sweeps import Measure, sweep
+from row_table import EPS, OPERATIONS, Call, Case, candidates, named, timed
+from sweeps import by_builder
 
 CALLS: Final = 7
 MODE: Final = "default"
@@ -43,7 +40,7 @@ def cases(options: Options) -> Iterator[Case]:
 
 
 class Builder:
-    """What a process of `--jobs` does."""
+    """Builds a case's candidates, then measures them."""
 
     def __init__(self) -> None:
         jax, torch = (importlib.import_module(name) for name in ("jax", "torch"))
@@ -75,24 +72,8 @@ def measure(device: dict[str, object], options: Options) -> Result:
     """Every case that begins within the budget, and that is not known; saved after each."""
     result = start("row_sweep", device, calls=CALLS, eps=EPS, mode=MODE, **CONDITIONS)
     titles = [case.title for case in cases(options)]
-    with ExitStack() as stack:
-        if options.jobs > 1:
-            processes = stack.enter_context(Processes(__name__, options.jobs))
-            built = (partial(processes.measure, title) for title in titles)
-            sweep(result, options, _named(titles, built), processes)
-        else:
-            timer = on_device()
-            alone = (partial(_visit, case, timer) for case in cases(options))
-            sweep(result, options, _named(titles, alone))
+    by_builder(result, options, titles, __name__, Builder)
     return result
-
-
-def _named(titles: list[str], measures: Iterator[Measure]) -> Iterator[tuple[str, Measure]]:
-    return zip((f"{title} " for title in titles), measures, strict=True)
-
-
-def _visit(case: Case, timer: Any) -> tuple[Sequence[Summary], Mapping[str, str]]:
-    return visit(case, timer, CALLS, MODE)
 
 
 def report(result: Result) -> None:

@@ -65,6 +65,7 @@ SELECTIVE: Final = {
     "row_table": frozenset({"budget", "operations"}),
     "row_sweep": frozenset({"budget", "operations", "dtypes", "resume", "jobs"}),
     "matmul_sweep": frozenset({"budget", "resume"}),
+    "matmul_shapes": frozenset({"jobs"}),
 }
 """Parts that take options, and which."""
 
@@ -149,7 +150,7 @@ def arguments() -> argparse.ArgumentParser:
     add("--operation", type=_list_of(str), default=(), metavar="softmax,...",
         help="only these; merge.py joins the files of several commands")  # fmt: skip
     add("--jobs", type=int, default=1, metavar="N",
-        help="of row_sweep: build N cases at once, each in a process of its own")  # fmt: skip
+        help="of row_sweep and matmul_shapes: build so many cases at once")  # fmt: skip
     return parser
 
 

@@ -4,16 +4,40 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, Protocol
+from functools import partial
+from typing import Any, Final, Protocol
 
 from measure import CONSOLE, Result, Summary
 from norm_cases import Options
+from processes import Builder, Processes
 
 BUDGET: Final = 360.0
 """Seconds, unless the command line says otherwise."""
 
 Measure = Callable[[], tuple[Sequence[Summary], Mapping[str, str]]]
 """What was measured, and why other measurements were not made, by name."""
+
+
+def by_builder(
+    result: Result, options: Options, titles: Sequence[str], part: str,
+    alone: Callable[[], Builder],
+) -> None:  # fmt: skip
+    """`sweep` of cases that a part's `Builder` builds and measures, in `options.jobs` processes."""
+
+    def named(measure: Callable[[str], tuple[Sequence[Summary], Mapping[str, str]]]) -> Any:
+        return [(f"{title} ", partial(measure, title)) for title in titles]
+
+    if options.jobs > 1:
+        with Processes(part, options.jobs) as processes:
+            sweep(result, options, named(processes.measure), processes)
+        return
+    builder = alone()
+
+    def both(title: str) -> tuple[Sequence[Summary], Mapping[str, str]]:
+        failed = builder.build(title)
+        return builder.measure(), failed
+
+    sweep(result, options, named(both))
 
 
 class Ahead(Protocol):

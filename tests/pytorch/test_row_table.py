@@ -65,13 +65,15 @@ def test_the_sweep_goes_on_where_it_ended(table, monkeypatch, tmp_path):
 
     visited = []
 
-    def visit(case, timer, calls, mode):
-        visited.append(case.title)
-        found = summarise(f"{case.title} forward: pyptx", "us", [1.0], share=1.0)
-        return [found], {f"{case.title} forward: quack": "it is not here"}
+    class Builder:
+        def build(self, title):
+            visited.append(title)
+            return {f"{title} forward: quack": "it is not here"}
 
-    monkeypatch.setattr(row_sweep, "visit", visit)
-    monkeypatch.setattr(row_sweep, "on_device", lambda: None)
+        def measure(self):
+            return [summarise(f"{visited[-1]} forward: pyptx", "us", [1.0], share=1.0)]
+
+    monkeypatch.setattr(row_sweep, "Builder", Builder)
     options = table.Options(operations=("softmax",), dtypes=("f32",), out=tmp_path)
     device = {"kind": "gpu", "name": "A GPU"}
     first = row_sweep.measure(device, replace(options, budget=-1.0))
@@ -152,6 +154,25 @@ def test_sizes_of_products_are_those_of_models(table):
     every = list(matmul_sweep.sizes())
     assert len(every) == len(set(every)) == 210
     assert {m for m, _, _ in every} == {2**i for i in range(15)}
+
+
+def test_products_are_built_before_they_are_measured(table, monkeypatch):
+    """Each shape of each product once, and the titles say which."""
+    import matmul_shapes
+
+    every = matmul_shapes.products()
+    assert len(every) == sum(map(len, matmul_shapes.SIZES.values()))
+    monkeypatch.setattr(torch.cuda, "set_device", lambda _: None)
+    monkeypatch.setattr(matmul_shapes, "Flush", lambda: None)
+    monkeypatch.setattr(matmul_shapes, "_calls", lambda product, sizes: {"a shape": sizes})
+    monkeypatch.setattr(matmul_shapes, "_measured", lambda title, calls, _: iter([(title, calls)]))
+    builder = matmul_shapes.Builder()
+    with pytest.raises(AssertionError, match="`build` comes first"):
+        builder.measure()
+    title = "bf16, B as (N, K), 16 x 14336 x 4096"
+    assert every[title] == ("bf16, B as (N, K)", (16, 14336, 4096))
+    assert builder.build(title) == {}
+    assert builder.measure() == [(title, {"a shape": (16, 14336, 4096)})]
 
 
 def test_what_is_compiled_ahead_is_what_is_measured(table):

@@ -49,7 +49,7 @@ class FewRowsLimits:
     columns: int
     ctas: int
     depth: int = 2**31
-    few: int = 64
+    few: int = 72
     shallow: int = 4096
 
 

@@ -19,7 +19,7 @@ from pyptx.ops._parameters import with_parameters
 from pyptx.ops.tensor_core import arrays, cluster_sums, few_rows, hopper, measured, mma_sync
 from pyptx.ops.tensor_core.few_rows import FewRows
 from pyptx.ops.tensor_core.operands import shared_parts
-from pyptx.ops.tensor_core.shape import BLOCK, CTAS, ROWS, SPAN, Product, Shape, Tile
+from pyptx.ops.tensor_core.shape import BLOCK, CTAS, ROWS, SPAN, Major, Product, Shape, Tile
 from pyptx.ops.tensor_core.times import Call, Cut, expected_ns, tiles_of
 from pyptx.types import DType, bf16, e4m3, e5m2
 
@@ -171,13 +171,16 @@ def choose_tiles(
 def _fastest(product: Product, m: int, n: int, k: int) -> tuple[Tile, bool] | None:
     """The tile that was fastest where the expectation was off.
 
+    Numbers of rows that are measured stand for those below them of which there are as many tiles.
     Many rows were measured with B as (K, N); as (N, K) there are as many copies and products.
     """
     bits, major, promoted = product.kind
-    found = measured.FASTEST.get((bits, major, promoted, m, n, k))
-    if found is None and major == "K" and m >= _MANY:
-        return measured.FASTEST.get((bits, "MN", promoted, m, n, k))
-    return found
+    majors: tuple[Major, ...] = (major,)
+    if major == "K" and m >= _MANY:
+        majors = ("K", "MN")
+    rows = (m, *(count for count in (16, 32) if m < count), -(-m // ROWS) * ROWS)
+    keys = ((bits, major, promoted, count, n, k) for count in rows for major in majors)
+    return next((measured.FASTEST[key] for key in keys if key in measured.FASTEST), None)
 
 
 def choose_ragged(product: Product, m: int, n: int, k: int, groups: int, ctas: int = CTAS) -> Shape:
