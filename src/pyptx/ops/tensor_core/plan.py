@@ -179,8 +179,12 @@ def _fastest(product: Product, m: int, n: int, k: int) -> tuple[Tile, bool] | No
     if major == "K" and m >= _MANY:
         majors = ("K", "MN")
     rows = (m, *(count for count in (16, 32) if m < count), -(-m // ROWS) * ROWS)
-    keys = ((bits, major, promoted, count, n, k) for count in rows for major in majors)
-    return next((measured.FASTEST[key] for key in keys if key in measured.FASTEST), None)
+    for count in rows:
+        for layout in majors:
+            found = measured.FASTEST.get((bits, layout, promoted, count, n, k))
+            if found is not None:
+                return found
+    return None
 
 
 def choose_ragged(product: Product, m: int, n: int, k: int, groups: int, ctas: int = CTAS) -> Shape:
