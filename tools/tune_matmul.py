@@ -1,9 +1,10 @@
 """Fit the times of `pyptx.ops.tensor_core.times` to what the benchmark `matmul_shapes` measured.
 
-    python benchmarks/run.py --only matmul_shapes && python tools/tune_matmul.py [result.json]
+    python benchmarks/run.py --only matmul_shapes && python tools/tune_matmul.py [result.json ...]
 
-Writes src/pyptx/ops/tensor_core/measured.py, and says how far the fit is from the measurements and
-how much slower the chosen shapes are than the fastest ones.
+Without a file it reads all results of one GPU. Products that several of them have are those of the
+file whose name has no commit. Writes src/pyptx/ops/tensor_core/measured.py, and says how far the
+fit is from the measurements and how much slower the chosen shapes are than the fastest ones.
 """
 
 # SciPy has no annotations.
@@ -81,19 +82,35 @@ class Fit:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    found = sorted((ROOT / "benchmarks/results").glob("matmul_shapes-*.json"))
-    parser.add_argument("result", type=Path, nargs="?", default=found[0] if found else None)
+    parser.add_argument("results", type=Path, nargs="*", default=recorded())
     given = parser.parse_args()
-    if given.result is None:
+    if not given.results:
         parser.error("there is no matmul_shapes result; make bench ARGS='--only matmul_shapes'")
-    record = json.loads(given.result.read_text())
-    measurements = read(record)
+    records = [json.loads(path.read_text()) for path in given.results]
+    names = {str(record["device"]["name"]) for record in records}
+    if len(names) > 1:
+        parser.error(f"results of several GPUs: {', '.join(sorted(names))}")
+    measurements = joined(records)
     made = fit(measurements)
     fastest = exceptions(made, measurements)
-    TARGET.write_text(written(made, fastest, str(record["device"]["name"])))
+    TARGET.write_text(written(made, fastest, *names))
     far, slower = quality(made, measurements, fastest)
     print(f"{len(measurements)} measurements, met within {far:.1%} on average")
     print(f"the chosen shapes are {slower:.1%} slower than the fastest ones, on average")
+
+
+def recorded() -> list[Path]:
+    """The results files in the order in which later ones replace earlier ones."""
+    found = (ROOT / "benchmarks/results").glob("matmul_shapes*.json")
+    return sorted(found, key=lambda path: (path.name.startswith("matmul_shapes-"), path.name))
+
+
+def joined(records: Sequence[Mapping[str, Any]]) -> list[Measurement]:
+    """The measurements of all records; of a product in several, those of the last."""
+    found: dict[tuple[str, tuple[int, int, int]], list[Measurement]] = {}
+    for record in records:
+        found |= {(each[0].kind, each[0].call.sizes): each for each in by_size(read(record))}
+    return [one for each in found.values() for one in each]
 
 
 def read(record: Mapping[str, Any]) -> list[Measurement]:
@@ -187,11 +204,17 @@ def _sizes(one: Measurement) -> Sizes:
 
 
 def exceptions(made: Fit, measurements: Sequence[Measurement]) -> Fastest:
-    """The fastest shapes of the sizes for which the choice by expected times is slower."""
+    """The fastest shapes of the sizes for which the choice by expected times is slower.
+
+    Those of more rows first, which may stand for fewer (`plan.fastest`).
+    """
     found: Fastest = {}
-    for each in by_size(measurements):
+    for each in sorted(by_size(measurements), key=lambda each: -each[0].call.sizes[0]):
         best = min(each, key=lambda one: one.took)
-        if _lost(made, each) > _SLOWER:
+        stand = plan.fastest(found, best.call.product, *best.call.sizes)
+        took = [one.took for one in each if (one.tile, one.shape.split) == stand]
+        lost = took[0] / best.took - 1 if took else _lost(made, each)
+        if lost > _SLOWER:
             found[_sizes(best)] = (best.tile, best.shape.split)
     return found
 

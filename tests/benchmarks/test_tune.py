@@ -20,7 +20,6 @@ from pyptx.ops.tensor_core.times import Call, expected_ns
 from pyptx.types import bf16
 
 ROOT = Path(__file__).parents[2]
-RESULT = ROOT / "benchmarks/results/matmul_shapes-nvidia-h200.json"
 SIZES = [
     (m, n, k)
     for m in (1, 64, 300, 2048, 8192)
@@ -103,10 +102,11 @@ def test_the_module_that_is_written_has_the_numbers(tune, tmp_path):
 
 
 def test_the_numbers_in_the_product_are_those_of_the_recorded_measurements(tune):
-    record = json.loads(RESULT.read_text())
-    known = tune.read(record)
+    records = [json.loads(path.read_text()) for path in tune.recorded()]
+    assert records
+    known = tune.joined(records)
     assert {one.kind for one in known} == set(tune.PRODUCTS)
-    assert record["device"]["name"] == measured.DEVICE
+    assert {record["device"]["name"] for record in records} == {measured.DEVICE}
     own = tune.Fit(measured.COMMON, measured.TIMES, measured.PROMOTED_TIMES)
     far, slower = tune.quality(own, known, measured.FASTEST)
     assert far < 0.08
@@ -122,6 +122,22 @@ def test_the_numbers_in_the_product_are_those_of_the_recorded_measurements(tune)
             one.took for one in each if (one.tile, one.shape.split) == (chosen.tile, chosen.split)
         )
         assert took <= 1.011 * min(one.took for one in each)
+
+
+def test_a_later_record_replaces_the_products_that_it_has(tune):
+    def record(took, *sizes):
+        shape = plan.CUTS[0].shape
+        notes = {"kind": "bf16", "rows": shape.rows, "columns": shape.columns}
+        notes |= {"blocks": shape.blocks, "stages": shape.stages, "split": shape.split}
+        return {"measurements": [
+            {"median": took, "notes": {**notes, "m": m, "n": 128, "k": 64}} for m in sizes
+        ]}  # fmt: skip
+
+    found = tune.joined([record(1.0, 16, 32), record(2.0, 32, 64)])
+    assert {one.call.sizes[0]: one.took for one in found} == {16: 1000, 32: 2000, 64: 2000}
+    (first, *_, last) = [path.name for path in tune.recorded()]
+    assert "_82d8549-" in first
+    assert last == "matmul_shapes-nvidia-h200.json"
 
 
 def test_lines_that_are_no_multiple_of_128_bytes_are_two_requests():

@@ -8,7 +8,7 @@ choice is about time alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
@@ -157,9 +157,9 @@ def choose_tiles(
     """The shape whose kernel took least time, or is expected to where that was not measured."""
     fit = [cut for cut in cuts(product) if fits(cut.shape, product)]
     if matrices == 1 and ctas == CTAS and product.ragged is None:
-        fastest = _fastest(product, m, n, k)
+        found = fastest(measured.FASTEST, product, m, n, k)
         for cut in fit:
-            if (cut.shape.tile, cut.shape.split) == fastest:
+            if (cut.shape.tile, cut.shape.split) == found:
                 return cut.shape
     given = Call(product, (m, n, k), matrices, ctas)
     # One warpgroup does not keep the tensor cores of an SM busy, which the model does not know.
@@ -168,8 +168,10 @@ def choose_tiles(
     return min(fit, key=lambda cut: expected_ns(cut, given)).shape
 
 
-def _fastest(product: Product, m: int, n: int, k: int) -> tuple[Tile, bool] | None:
-    """The tile that was fastest where the expectation was off.
+def fastest(
+    known: Mapping[measured.Sizes, tuple[Tile, bool]], product: Product, m: int, n: int, k: int
+) -> tuple[Tile, bool] | None:
+    """The tile that was fastest where the expectation was off, by sizes where it was.
 
     Numbers of rows that are measured stand for those below them of which there are as many tiles.
     Many rows were measured with B as (K, N); as (N, K) there are as many copies and products.
@@ -181,7 +183,7 @@ def _fastest(product: Product, m: int, n: int, k: int) -> tuple[Tile, bool] | No
     rows = (m, *(count for count in (16, 32) if m < count), -(-m // ROWS) * ROWS)
     for count in rows:
         for layout in majors:
-            found = measured.FASTEST.get((bits, layout, promoted, count, n, k))
+            found = known.get((bits, layout, promoted, count, n, k))
             if found is not None:
                 return found
     return None
