@@ -1,7 +1,8 @@
 """Draws docs/row_sweep.svg and docs/matmul_sweep.svg from benchmarks/results, and nothing else.
 
 A panel for each operation, type and direction, with the share of a copy's speed over the row's
-length; and one for each weight, with the rate over that of the faster cuBLAS over the number of
+length, where rows are many, and that of the fastest peer's where they are few; and one for each
+weight, with the rate over that of the faster cuBLAS over the number of
 rows. The same file gives the same picture; the SVG's description holds the file's name and SHA-256.
 """
 
@@ -31,24 +32,32 @@ Curves = dict[str, dict[str, list[tuple[int, float]]]]
 
 
 def row_curves(record: Mapping[str, Any]) -> Curves:
-    """Ours and the fastest peer of each case, in percent of a copy's speed."""
-    cases: dict[tuple[str, int], dict[str, float]] = {}
+    """Ours and the fastest peer of each case, in percent of a copy's speed.
+
+    Of few rows ours alone, in percent of the fastest peer's: a copy of so little says nothing.
+    """
+    cases: dict[tuple[str, int], dict[str, Any]] = {}
     for m in record["measurements"]:
         notes = m["notes"]
         if notes["candidate"] != COPY:
-            many = "many" if notes["rows"] * notes["columns"] > MANY else "few"
-            what = f"{notes['operation']} {notes['dtype']} {notes['direction']}, {many} rows"
-            shares = cases.setdefault((what, notes["columns"]), {})
-            shares[notes["candidate"]] = 100 * notes["share"]
+            many = notes["rows"] * notes["columns"] > MANY
+            which = "many rows" if many else "few rows"
+            what = f"{notes['operation']} {notes['dtype']} {notes['direction']}, {which}"
+            cases.setdefault((what, notes["columns"]), {})[notes["candidate"]] = m
     found: Curves = {}
-    for (what, columns), shares in cases.items():
+    for (what, columns), measured in cases.items():
         lines = found.setdefault(what, {})
-        if OURS in shares:
-            lines.setdefault(OURS, []).append((columns, shares[OURS]))
-        others = [share for who, share in shares.items() if who != OURS]
-        if others:
-            lines.setdefault(BEST, []).append((columns, max(others)))
-    return _sorted(found)
+        ours = measured.pop(OURS, None)
+        best = min(measured.values(), key=lambda m: m["median"], default=None)
+        if "many" not in what:
+            if ours is not None and best is not None:
+                share = 100 * best["median"] / ours["median"]
+                lines.setdefault(OURS, []).append((columns, share))
+            continue
+        for who, m in ((OURS, ours), (BEST, best)):
+            if m is not None:
+                lines.setdefault(who, []).append((columns, 100 * m["notes"]["share"]))
+    return _sorted({what: lines for what, lines in found.items() if lines})
 
 
 def product_curves(record: Mapping[str, Any]) -> Curves:
@@ -71,7 +80,7 @@ def _sorted(found: Curves) -> Curves:
 
 BEST: Final = "best peer"
 PICTURES: Final[dict[str, tuple[Callable[[Mapping[str, Any]], Curves], str, str, str]]] = {
-    "row_sweep": (row_curves, "copy", "percent of copy", "row length"),
+    "row_sweep": (row_curves, "copy; of few rows the best peer", "percent", "row length"),
     "matmul_sweep": (product_curves, "faster cuBLAS", "percent of cuBLAS", "rows of A"),
 }
 """Of each part: its curves, what is the line at 100, and the names of the axes."""

@@ -38,7 +38,8 @@ def row_sweep(record: Record) -> list[str]:
     return [
         f"**{TITLES['row_sweep']}**: {len(cases)} cases; {ahead(cases)}",
         "",
-        "![percent of the speed of a copy over the length of a row](row_sweep.svg)",
+        "![percent of the speed of a copy over the length of a row, of few rows of the fastest peer's]"
+        "(row_sweep.svg)",
     ]
 
 

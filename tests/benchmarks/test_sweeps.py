@@ -14,7 +14,7 @@ ROWS = [
     ("softmax", 2**16, 1024, "bf16", "forward", {"copy": 10.0, "pyptx": 10.0, "quack": 12.5}),
     ("softmax", 2**16, 1024, "bf16", "backward", {"pyptx": 16.0, "quack": 15.0, "XLA": 30.0}),
     ("softmax", 2**10, 2**16, "bf16", "forward", {"copy": 10.0, "pyptx": 20.0}),
-    ("swiglu", 16, 576, "f32", "forward", {"copy": 1.0, "pyptx": 2.0, "XLA": 2.0}),
+    ("swiglu", 16, 576, "f32", "forward", {"copy": 1.0, "pyptx": 2.0, "XLA": 2.0, "Liger": 3.0}),
 ]
 PRODUCTS = [
     ((1, 4096, 4096), {"pyptx": 3.0, "PyTorch (cuBLAS)": 2.0, "XLA": 2.5}),
@@ -67,6 +67,7 @@ def test_a_curve_is_ours_and_one_the_fastest_peer(tmp_path):
         "softmax bf16 forward, many rows", "softmax bf16 backward, many rows",
         "swiglu f32 forward, few rows",
     }  # fmt: skip
+    assert curves["swiglu f32 forward, few rows"] == {"pyptx": [(576, 100.0)]}
     assert curves["softmax bf16 forward, many rows"] == {
         "pyptx": [(1024, 100.0), (2**16, 50.0)], "best peer": [(1024, 80.0)],
     }  # fmt: skip

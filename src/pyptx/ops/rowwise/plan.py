@@ -34,6 +34,9 @@ from pyptx.types import DType
 _EVERYWHERE: Final = ("bf16", "createpolicy", "cp.async")
 """Features of all devices that there are kernels for."""
 
+_HELD: Final = 2 * sizes.ROW
+"""Vectors that the registers of a CTA hold."""
+
 _OPERATIONS: Final = 1024
 """Operations that are kept: one for each kind of row, which a program has few of."""
 
@@ -183,9 +186,11 @@ def _by_ctas(op: RowOp, rows: Rows) -> Operation:
         else kernel(loading, held=True, direct=True)
     )
     groups = rows.groups * len(op.given(ELEMENT))
-    if groups > sizes.ROW:
+    if groups > sizes.ROW and len(op.given(ELEMENT)) == 1:
         return _by_long_ctas(op, rows, many)
-    if groups > (4096 if sizes.is_plain(rows) else 2048):
+    if groups > sizes.ROW and op.name in FEW_ROWS_MEASURED:
+        return _few_by_parts(op, rows, _few_long(op, rows, many))
+    if groups > (_HELD if sizes.is_plain(rows) else _HELD // 4):
         return many  # of which the registers of a CTA would not hold a row
     size = sizes.bytes_read(op, rows)
     if 1024 < groups <= 2048 and shape.held and not sizes.is_of_two(op, rows):
@@ -193,13 +198,14 @@ def _by_ctas(op: RowOp, rows: Rows) -> Operation:
         many = either(op, rows, measured.LIMITS.narrow // size, narrow, many)
     # Where each CTA has an SM of its own, or half of one, a copy would come too late. CTAs of short
     # rows are so many that others start while one of them waits.
-    threads = min(1024, max(WARP, power_of_two(groups) // 4))
+    of_two = len(op.given(ELEMENT)) == 2
+    threads = min(256 if of_two and groups <= 2048 else 1024, max(WARP, power_of_two(groups) // 4))
     if groups <= 512:
         late = shape.late or loading is not None
         few = (measured.LIMITS.direct_late if late else measured.LIMITS.direct) // size
         direct = kernel(threads, held=True, direct=True)
     else:
-        share = 2 if groups <= 1024 else 1
+        share = 2 if groups <= (2048 if of_two else 1024) else 1
         few = share * rows.device.multiprocessors
         # Without a number of registers the assembler uses few, and loads wait for others.
         most = min(255, 65536 // (share * threads))
@@ -270,13 +276,13 @@ def _together(op: RowOp, rows: Rows) -> dict[int, int]:
         return {}
     limits = measured.LIMITS
     several: dict[int, float] = {}
-    if groups <= sizes.ROW and op.is_light:
+    if len(op.given(ELEMENT)) > 1 and groups <= sizes.ROW // 2:
+        several = {2: limits.two, 4: limits.four_of_two}  # each reads twice as much as of one input
+    elif groups <= sizes.ROW and (op.is_light or len(op.given(ELEMENT)) > 1):
         # Of longer rows the L2 cache gives more bytes than memory would.
         several = {4: limits.four if groups <= 2048 else limits.four / 2}
     elif groups <= sizes.ROW:
         several = {2: limits.two, 4: limits.two / 2}  # what each computes takes longer
-    if len(op.given(ELEMENT)) > 1 and groups <= sizes.ROW // 2:
-        several = {2: limits.two, 4: limits.four_of_two}  # each reads twice as much as of one input
     if groups > 1024:
         several[8] = limits.eight
     return {parts: int(most * rows.device.multiprocessors) for parts, most in several.items()}

@@ -74,8 +74,14 @@ CUTS: Final = (
 
 _DEEP: Final = tuple(
     Shape(*tile, stages=stages, band=16, cluster="depth", clustered=count)
-    for tile, stages in (((64, 64), 12), ((64, 128), 7), ((64, 256), 4), ((128, 128), 5))
-    for count in (2, 4, 8)
+    for tile, stages, counts in (
+        ((64, 64), 12, (2, 4, 8)),
+        ((64, 128), 7, (2, 4, 8)),
+        ((64, 256), 4, (2, 4, 8)),
+        ((128, 128), 5, (2, 4, 8)),
+        ((128, 192), 3, (2, 3, 4)),
+    )
+    for count in counts
 )
 """A tile's sums of each part of K go through the shared memory of a cluster."""
 
