@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from measure import number
 from norm_cases import COPY, DIRECTIONS, FORWARD, OURS
@@ -32,14 +32,17 @@ def row_table(record: Record) -> list[str]:
     return lines
 
 
+SWEPT: Final = "percent of a copy's speed, of few rows of the fastest peer's, over a row's length"
+"""What the picture of the sweep shows."""
+
+
 def row_sweep(record: Record) -> list[str]:
     """How many cases there are, where a peer is faster, and the picture."""
     cases = cases_of(record)
     return [
         f"**{TITLES['row_sweep']}**: {len(cases)} cases; {ahead(cases)}",
         "",
-        "![percent of the speed of a copy over the length of a row, of few rows of the fastest peer's]"
-        "(row_sweep.svg)",
+        f"![{SWEPT}](row_sweep.svg)",
     ]
 
 
