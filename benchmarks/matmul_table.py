@@ -62,6 +62,23 @@ def measured(
 ) -> list[Any]:
     """One size, each candidate checked and called so often."""
     m, n, k = sizes
+    work = 2e-6 * m * n * k
+    name = f"{m} x {n} x {k}, {layout}"
+    ready: Any = jax.block_until_ready
+    found: list[Any] = []
+    for who, (call, error) in candidates(sizes, layout, quack=quack).items():
+        each_call = flushed_calls(lambda call=call: ready(call()), calls, flush)
+        rates = [work / sum(a.duration for a in each) for each in each_call]
+        notes = {"m": m, "n": n, "k": k, "layout": layout, "candidate": who, "error": error}
+        found.append(summarise(f"{name}: {who}", "TFLOP/s", rates, **notes))
+    return found
+
+
+def candidates(
+    sizes: tuple[int, int, int], layout: str, *, quack: bool = True
+) -> dict[str, tuple[Callable[[], Any], float]]:
+    """A call of each that does not wait, and how far its result is from one in f32."""
+    m, n, k = sizes
     torch.manual_seed(0)
     one = torch.randn(m, k, device="cuda", dtype=torch.bfloat16)
     other = torch.randn(*((k, n) if layout == "KN" else (n, k)), device="cuda", dtype=one.dtype)
@@ -70,30 +87,21 @@ def measured(
     numbers = (DIMENSIONS[layout], ((), ()))
     ours: Any = jax.jit(partial(ops.dot_general, dimension_numbers=numbers))
     xla: Any = jax.jit(partial(cast("Any", jax.lax.dot_general), dimension_numbers=numbers))
-    exact = one.float() @ whole.float()
-    found = torch.from_dlpack(ours(a, b)).float()
-    error = float((found - exact).norm() / exact.norm())
-    if not error < CHECKED:
-        raise RuntimeError(f"matmul of {sizes} is off by {error}")
-    ready: Any = jax.block_until_ready
-    candidates: dict[str, Callable[[], object]] = {
-        "pyptx": lambda: ready(ours(a, b)),
+    calls: dict[str, Callable[[], Any]] = {
+        "pyptx": partial(ours, a, b),
         "PyTorch (cuBLAS)": partial(torch.matmul, one, whole),
-        "XLA": lambda: ready(xla(a, b)),
+        "XLA": partial(xla, a, b),
     }
     if quack and importlib.util.find_spec("quack") is not None:
         gemm: Any = importlib.import_module("quack.gemm_interface").gemm
-        candidates["quack"] = partial(gemm, one, whole, tuned=False)
-    work = 2e-6 * m * n * k
-    name = f"{m} x {n} x {k}, {layout}"
-    found_rates: list[Any] = []
-    for who, call in candidates.items():
-        other_error = float((torch.from_dlpack(ready(call())).float() - exact).norm())
-        if not other_error < CHECKED * float(exact.norm()):
-            raise RuntimeError(f"{who}'s product of {sizes} is off by {other_error}")
-        torch.cuda.synchronize()
-        times = [sum(a.duration for a in each) for each in flushed_calls(call, calls, flush)]
-        rates = [work / time for time in times]
-        notes = {"m": m, "n": n, "k": k, "layout": layout, "candidate": who, "error": error}
-        found_rates.append(summarise(f"{name}: {who}", "TFLOP/s", rates, **notes))
-    return found_rates
+        calls["quack"] = partial(gemm, one, whole, tuned=False)
+    exact = one.float() @ whole.float()
+    found: dict[str, tuple[Callable[[], Any], float]] = {}
+    for who, call in calls.items():
+        result = jax.block_until_ready(call())
+        error = float((torch.from_dlpack(result).float() - exact).norm() / exact.norm())
+        if not error < CHECKED:
+            raise RuntimeError(f"{who}'s product of {sizes} is off by {error}")
+        found[who] = call, error
+    torch.cuda.synchronize()
+    return found

@@ -44,6 +44,7 @@ GPU_PARTS: Final = {
     "row_limits": ("jax", "torch"),
     "matmul_table": ("jax", "torch"),
     "matmul_sweep": ("jax", "torch"),
+    "matmul_power": ("jax", "torch"),
     "matmul_steps": ("jax", "torch"),
     "fused_matmul_table": ("jax", "torch"),
     "block_scaled_table": ("jax", "torch"),

@@ -46,7 +46,7 @@ def _parts(folder: Path, part: str, render: Callable[[Record], list[str]]) -> It
 
 JUDGED: Final = (
     "norm_table", "norm_host", "row_table", "matmul_table", "fused_matmul_table", "matmul_steps",
-    "block_scaled_table", "row_sweep", "matmul_sweep",
+    "block_scaled_table", "row_sweep", "matmul_sweep", "matmul_power",
 )  # fmt: skip
 """Parts whose table shows the bars itself."""
 PARTS: Final[dict[str, Callable[[Record], list[str]]]] = {
@@ -54,6 +54,7 @@ PARTS: Final[dict[str, Callable[[Record], list[str]]]] = {
     "row_sweep": rows.row_sweep,
     "matmul_table": products.matmul_table,
     "matmul_sweep": products.matmul_sweep,
+    "matmul_power": products.matmul_power,
     "fused_matmul_table": products.fused_matmul_table,
     "block_scaled_table": products.block_scaled_table,
     "norm_table": norm.norm_table,

@@ -59,6 +59,29 @@ def matmul_sweep(record: Record) -> list[str]:
     ]
 
 
+def matmul_power(record: Record) -> list[str]:
+    """A line for each size: each candidate's rate, with the clock and the power that it had."""
+    by_size: dict[str, dict[str, str]] = {}
+    for m in record["measurements"]:
+        notes = m["notes"]
+        cell = f"{m['median']:.0f} at {notes['clock']:.0f} MHz, {notes['power']:.0f} W"
+        sizes = f"{notes['m']} x {notes['n']} x {notes['k']}"
+        cells = by_size.setdefault(sizes, {})
+        cells[notes["candidate"]] = f"{cell}: {notes['share']:.1%}"
+    names = list(dict.fromkeys(who for cells in by_size.values() for who in cells))
+    return [
+        f"**{TITLES['matmul_power']}**: TFLOP/s, and the percent of what the tensor cores do at",
+        f"the clock that the GPU had; its limit is {record['settings']['limit']} W",
+        "",
+        f"| M x N x K | {' | '.join(names)} |",
+        f"|---|{'---:|' * len(names)}",
+        *(
+            f"| {sizes} | {' | '.join(cells.get(who, '-') for who in names)} |"
+            for sizes, cells in by_size.items()
+        ),
+    ]
+
+
 def block_scaled_table(record: Record) -> list[str]:
     """A line for each size: our rate, cuBLASLt's, and what DeepGEMM published of another GPU."""
     published = [

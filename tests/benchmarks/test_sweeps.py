@@ -121,6 +121,21 @@ def test_the_page_says_where_a_peer_is_faster(tmp_path):
     assert {"row_sweep", "matmul_sweep"} <= set(tables.PARTS)
 
 
+def test_the_page_has_clock_and_power(tmp_path):
+    measure, products = module("measure"), module("doc_tables.products")
+    result = measure.Result("matmul_power", {"name": "A GPU"}, {}, {"limit": "700.00"})
+    for who, rate in (("pyptx", 800.0), ("XLA", 790.0)):
+        result.put(measure.summarise(
+            f"8192 x 8192 x 8192: {who}", "TFLOP/s", [rate], candidate=who, m=8192, n=8192, k=8192,
+            clock=1500.0, power=698.6, share=0.9864,
+        ))  # fmt: skip
+    *_, heading, _, line = products.matmul_power(result.record())
+    assert heading == "| M x N x K | pyptx | XLA |"
+    assert line == (
+        "| 8192 x 8192 x 8192 | 800 at 1500 MHz, 699 W: 98.6% | 790 at 1500 MHz, 699 W: 98.6% |"
+    )
+
+
 # ---- cases built in several processes -----------------------------------------------------------
 
 PART = """

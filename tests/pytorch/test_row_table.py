@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -191,3 +192,42 @@ def test_choices_made_while_others_used_the_gpu_are_forgotten(table, monkeypatch
         (tmp_path / name).write_text("{}")
     compile_ahead.forget_choices()
     assert [path.name for path in tmp_path.rglob("*.*")] == ["k.py"]
+
+
+def test_power_is_read_while_products_are_made(table, monkeypatch):
+    """The rate is of the second half; so are clock and power, and what the peak was there."""
+    import matmul_power
+
+    monkeypatch.setattr(matmul_power, "SECONDS", 0.2)
+    monkeypatch.setattr(matmul_power, "ROUND", 0.02)
+    made = []
+
+    def call():
+        made.append(time.sleep(0.001))
+        return torch.zeros(1)
+
+    class Watch:
+        def __init__(self):
+            self.readings = []
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+    watch = Watch()
+    watch.readings = [
+        matmul_power.Reading(time.monotonic() + at, clock, power)
+        for at, clock, power in ((0.0, 1980.0, 100.0), (0.21, 1500.0, 700.0), (0.22, 1400.0, 690.0))
+    ]
+    found = matmul_power.measured((100, 100, 100), "pyptx", call, 132, watch)
+    assert (found.notes["clock"], found.notes["power"]) == (1450, 695)
+    # A call takes a millisecond or a little more.
+    assert 0.3e-3 < found.median < 2e-3
+    assert len(made) > 100
+    peak = 132 * 4096 * 1450e6 / 1e12
+    assert found.notes["share"] == pytest.approx(found.median / peak, abs=1e-4)
+    watch.readings = []
+    with pytest.raises(RuntimeError, match="nvidia-smi gave no readings"):
+        matmul_power.measured((100, 100, 100), "pyptx", call, 132, watch)
