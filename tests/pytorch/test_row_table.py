@@ -207,20 +207,22 @@ def test_power_is_read_while_products_are_made(table, monkeypatch):
         return torch.zeros(1)
 
     class Watch:
-        def __init__(self):
-            self.readings = []
+        """Readings at times before its end, in seconds."""
+
+        def __init__(self, *readings):
+            self.readings = readings
 
         def __enter__(self):
             return self
 
         def __exit__(self, *_):
-            pass
+            end = time.monotonic()
+            self.readings = [
+                matmul_power.Reading(end - before, clock, power)
+                for before, clock, power in self.readings
+            ]
 
-    watch = Watch()
-    watch.readings = [
-        matmul_power.Reading(time.monotonic() + at, clock, power)
-        for at, clock, power in ((0.0, 1980.0, 100.0), (0.21, 1500.0, 700.0), (0.22, 1400.0, 690.0))
-    ]
+    watch = Watch((0.3, 1980.0, 100.0), (0.07, 1500.0, 700.0), (0.05, 1400.0, 690.0))
     found = matmul_power.measured((100, 100, 100), "pyptx", call, 132, watch)
     assert (found.notes["clock"], found.notes["power"]) == (1450, 695)
     # A call takes a millisecond or a little more.
@@ -228,6 +230,5 @@ def test_power_is_read_while_products_are_made(table, monkeypatch):
     assert len(made) > 100
     peak = 132 * 4096 * 1450e6 / 1e12
     assert found.notes["share"] == pytest.approx(found.median / peak, abs=1e-4)
-    watch.readings = []
     with pytest.raises(RuntimeError, match="nvidia-smi gave no readings"):
-        matmul_power.measured((100, 100, 100), "pyptx", call, 132, watch)
+        matmul_power.measured((100, 100, 100), "pyptx", call, 132, Watch())
