@@ -15,7 +15,7 @@ from pyptx import Reg, SharedTile, Tensor, ptx, reg, smem
 from pyptx.ops.rowwise.vectors import PIECE
 from pyptx.ops.tensor_core.elements import Elements, store_eights
 from pyptx.ops.tensor_core.schedule import Place, low
-from pyptx.ops.tensor_core.shape import ROWS, WARPGROUP, Product, Shape
+from pyptx.ops.tensor_core.shape import ROWS, WARPGROUP, Product, Shape, first_sum
 from pyptx.types import u32
 
 EACH: Final = 4
@@ -96,10 +96,10 @@ class ClusterSums:
         """Make the elements of every result of these sums, and write them."""
         sizes, matrix = self.elements.sizes, place.matrix if self.product.batched else []
         row = place.row + low(group, ROWS) if self.shape.groups > 1 else place.row
-        warp, within = lane >> 5, lane & 31
-        top = row + ((warp << 4) + (within >> 2))
+        below, beside = first_sum(lane)
+        top = row + below
         first = low(self.rank, 8 * parts(self.shape, self.product.factors))
-        column = place.column + first + ((within & 3) << 1)
+        column = place.column + first + beside
         found = self.elements.apply(place.matrix, (top, top + 8), column, sums)
         self.elements.put_amax(place.matrix, (top, top + 8), lane, sizes.m)
         for tensor, numbers in zip(self.results, found, strict=True):

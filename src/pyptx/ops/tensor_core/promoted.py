@@ -22,7 +22,7 @@ from pyptx import Reg, ptx, reg
 from pyptx.ops.tensor_core.mainloop import Consumer, Sums
 from pyptx.ops.tensor_core.scales import HALF, Scales, count_of_wholes, promote
 from pyptx.ops.tensor_core.schedule import Place, Schedule, low
-from pyptx.ops.tensor_core.shape import BLOCK, ROWS, turn_of
+from pyptx.ops.tensor_core.shape import BLOCK, ROWS, first_sum, turn_of
 from pyptx.types import f32, u32
 
 AHEAD: Final = 2
@@ -179,9 +179,9 @@ class Promoting(Consumer):
     def _of_stage(self, scales: Scales, walk: _Walk, ahead: int) -> list[Reg]:
         """A's scales of each of this thread's rows, then B's where columns of a block have one."""
         place, block = walk.place, walk.block + ahead if ahead else walk.block
-        warp, within = self.lane >> 5, self.lane & 31
+        first, _ = first_sum(self.lane)
         top = place.row + low(self.group, ROWS * self.shape.blocks)
-        top = top + ((warp << 4) + (within >> 2))
+        top = top + first
         there = block < walk.there
         rows = [top + (ROWS * i + 8 * half) for i in range(self.shape.blocks) for half in range(2)]
         found = scales.rows(place.matrix, rows, block, there)
@@ -206,7 +206,7 @@ class Promoting(Consumer):
         block = walk.block + ahead if ahead else walk.block
         if self._may_be_beyond:
             block = ptx.inst.min.u32(block, walk.steps - 1)
-        left = walk.place.column + ((self.lane & 3) << 1)
+        left = walk.place.column + first_sum(self.lane)[1]
         columns = [left + 8 * j for j in range(self.shape.columns // 8)]
         return rows, (), self.scales.pairs(walk.place.matrix, columns, block)
 

@@ -9,7 +9,7 @@ from typing import Any
 from pyptx import Layout, Reg, SharedTile, Tensor, ptx, smem
 from pyptx.ops.tensor_core.elements import Elements, store_eights
 from pyptx.ops.tensor_core.schedule import Place, low
-from pyptx.ops.tensor_core.shape import ROWS, SPAN, Product, Shape, barrier_of
+from pyptx.ops.tensor_core.shape import ROWS, SPAN, Product, Shape, barrier_of, first_sum
 from pyptx.types import bf16, f16
 
 
@@ -67,8 +67,8 @@ class Results:
         sizes, end = self.elements.sizes, place.end
         assert end is not None
         matrix = place.matrix if self.batched else []
-        warp, within = lane >> 5, lane & 31
-        top, left = row + (warp << 4) + (within >> 2), place.column + ((within & 3) << 1)
+        first, beside = first_sum(lane)
+        top, left = row + first, place.column + beside
         for panel in self._panels(place, row, lane, values):
             start = top, left + panel.column
             ends = end, sizes.n
@@ -106,9 +106,8 @@ class Results:
         factors = self.product.factors
         own = len(values) // factors
         sums = [values[i * own : (i + 1) * own] for i in range(factors)]
-        warp, within = lane >> 5, lane & 31
-        top = row + (warp << 4) + (within >> 2)
-        left = place.column + ((within & 3) << 1)
+        first, beside = first_sum(lane)
+        top, left = row + first, place.column + beside
         each = self.unit // 2  # of a thread's numbers: 128 threads have 64 rows
         for begin in range(0, own, each):
             found = [total[begin : begin + each] for total in sums]
@@ -133,8 +132,8 @@ class Results:
     def _store(self, panel: Panel, slot: Reg, lane: Reg) -> None:
         """A panel to shared memory: of each 8 columns a thread has 2 in one row, 2 eight below."""
         dtype, held, values = self.types[panel.result], self.held[panel.result], panel.values
-        warp, within = lane >> 5, lane & 31
         if dtype in (bf16, f16):
+            warp, within = lane >> 5, lane & 31
             row = (warp << 4) + (within & 15)
             pack = ptx.inst[f"cvt.rn.{dtype}x2.f32"]
             packed = [pack(values[i + 1], values[i]) for i in range(0, len(values), 2)]
@@ -142,7 +141,7 @@ class Results:
                 where = held.address(slot, row, ((within >> 4) << 3) + 4 * i)
                 ptx.stmatrix(smem=where, regs=packed[i : i + 4])
             return
-        row, column = (warp << 4) + (within >> 2), (within & 3) << 1
+        row, column = first_sum(lane)
         for i in range(0, len(values), 4):
             for half in range(2):
                 place = held.address(slot, row + 8 * half, column + 2 * i)

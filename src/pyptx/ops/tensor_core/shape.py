@@ -224,6 +224,16 @@ def rank_of(cta: Reg, size: int) -> Reg:
     return cta & (size - 1) if size & (size - 1) == 0 else ptx.inst.rem.u32(cta, size)
 
 
+def first_sum(lane: Reg) -> tuple[Reg, Reg]:
+    """Row and column of the first sum of `wgmma` that a thread of a warpgroup has.
+
+    It has the next column, too, both eight rows below, and the same of every 8 columns (PTX ISA,
+    register fragments of `wgmma`).
+    """
+    warp, within = lane >> 5, lane & 31
+    return (warp << 4) + (within >> 2), (within & 3) << 1
+
+
 def barrier_of(group: Reg) -> Any:
     """The named barrier of the threads of a warpgroup."""
     return ptx.named_barrier(group + 1, count=WARPGROUP)
