@@ -1,4 +1,4 @@
-"""What is chosen for an RMS normalization: the kernels, their sizes, and for how many rows each.
+"""What is chosen for row-wise operations: the kernels, their sizes, and for how many rows each.
 
 A choice is a line of text, such as `<=66 cta(128, direct, parts 4); <=132 cta(1024, direct);
 cta(128)`: the first for up to 66 rows, the second for up to 132, the last for more. No kernel is
@@ -15,8 +15,14 @@ import pytest
 
 from pyptx import device
 from pyptx._target import Target
+from pyptx.ops._add_norm import AddNorm
+from pyptx.ops._cross_entropy import CrossEntropy
+from pyptx.ops._gates import Gate, row_of
+from pyptx.ops._layer_norm import LayerNorm
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
+from pyptx.ops._softmax import Softmax, SoftmaxGradient
 from pyptx.ops.rowwise import plan, plan_sums
+from pyptx.ops.rowwise.operation import RowOp
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.program import types_of
 from pyptx.types import DType, bf16, f16, f32, f64
@@ -49,6 +55,34 @@ def table(choose: Choose) -> Iterator[str]:
             found.setdefault(choose(*what), []).append(columns)
         for chosen, lengths in found.items():
             yield f"  {' '.join(map(str, lengths))}: {chosen}"
+
+
+def others() -> Iterator[str]:
+    """The same of other operations on an H200, without those of sums over rows."""
+    for (name, make), dtype in product(OTHERS.items(), (bf16, f32)):
+        yield f"{name} {dtype}"
+        found: dict[str, list[int]] = {}
+        for columns in COLUMNS:
+            found.setdefault(_of(make(columns, dtype), Target.parse("sm_90a")), []).append(columns)
+        for chosen, lengths in found.items():
+            yield f"  {' '.join(map(str, lengths))}: {chosen}"
+
+
+def _of(op: RowOp, target: Target) -> str:
+    rows = Rows((op.columns,), types_of(op), op.compute, device=device.of(target))
+    with pytest.MonkeyPatch.context() as patch:
+        _record_plan(patch)
+        return str(getattr(plan._chosen, "__wrapped__")(op, rows, ()))  # noqa: B009
+
+
+OTHERS: dict[str, Callable[[int, DType], RowOp]] = {
+    "layer_norm": lambda n, x: LayerNorm(n, x, x, x, x, 1e-5),
+    "add_rms_norm": lambda n, x: AddNorm(n, RmsNorm(n, x, x, 1e-5), x, x),
+    "softmax": Softmax,
+    "softmax_gradient": SoftmaxGradient,
+    "cross_entropy": CrossEntropy,
+    "swiglu": lambda n, x: Gate(row_of(n, x), "silu", x),
+}
 
 
 def of_plan(direction: str, x: DType, w: DType, columns: int, target: Target) -> str:
@@ -125,6 +159,10 @@ def _record_plan(patch: pytest.MonkeyPatch) -> None:
         "cta.independent": lambda _, rows, **options: _cta(rows, **options),
         "persistent.kernel_of": lambda _, rows, shape: _persistent(rows, shape),
         "two_pass.independent": lambda _, __, *, each=4: _text("two_pass", each=each),
+        "two_pass.result": lambda _, __, *, each, threads: _text("chunks", threads, each=each),
+        "one_pass.independent": lambda _, __, *, threads, each: _text(
+            "one_pass", threads, each=each
+        ),
         "two_pass_few.persistent": lambda _, __, s, **___: _text(
             "two_pass_few", s.threads, s.together
         ),
