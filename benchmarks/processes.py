@@ -47,7 +47,6 @@ class Processes:
     def __init__(self, part: str, jobs: int) -> None:
         self._part = part
         self._context = multiprocessing.get_context("spawn")
-        os.environ.update(ENVIRONMENT)
         self._pipes = [self._start() for _ in range(jobs)]
         self._failed: dict[str, Mapping[str, str]] = {}
         self._of: dict[str, int] = {}
@@ -82,7 +81,11 @@ class Processes:
 
     def _start(self) -> Connection:
         ours, theirs = self._context.Pipe()
+        before = dict(os.environ)
+        os.environ.update(ENVIRONMENT)  # which a process begins with
         self._context.Process(target=serve, args=(theirs, self._part), daemon=True).start()
+        os.environ.clear()
+        os.environ.update(before)
         theirs.close()
         return ours
 

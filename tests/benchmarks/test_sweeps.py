@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -152,7 +153,8 @@ class Builder:
         return {f"{title} forward: quack": "it is not here"} if title == "some" else {}
 
     def measure(self):
-        return [summarise(f"{self.title} forward: pyptx", "us", [1.0], process=os.getpid())]
+        notes = {"process": os.getpid(), "threads": os.environ["OMP_NUM_THREADS"]}
+        return [summarise(f"{self.title} forward: pyptx", "us", [1.0], **notes)]
 """
 
 
@@ -170,7 +172,8 @@ def processes(tmp_path, monkeypatch):
         yield found
 
 
-def test_cases_are_built_at_once_and_fail_alone(processes):
+def test_cases_are_built_at_once_and_fail_alone(processes, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
     for _ in range(2):  # a process that ended is replaced
         processes.build(["some", "raises", "ends"])
         found, failed = processes.measure("some")
@@ -179,8 +182,11 @@ def test_cases_are_built_at_once_and_fail_alone(processes):
         assert processes.measure("raises") == ([], {"raises": "ValueError: not this one"})
         assert processes.measure("ends") == ([], {"ends": "its process ended"})
     processes.build(["one", "two", "three"])
-    own = {processes.measure(title)[0][0].notes["process"] for title in ("two", "one", "three")}
-    assert len(own) == 3
+    found = [processes.measure(title)[0][0].notes for title in ("two", "one", "three")]
+    assert len({notes["process"] for notes in found}) == 3
+    # A process compiles with one thread, and what comes after it as before.
+    assert {notes["threads"] for notes in found} == {"1"}
+    assert os.environ["OMP_NUM_THREADS"] == "7"
 
 
 def test_a_sweep_builds_as_many_cases_as_there_are_processes(tmp_path):
