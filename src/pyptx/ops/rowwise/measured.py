@@ -37,7 +37,7 @@ class Limits:
                     are light; of rows of more than 2048 vectors half as many rows
     eight           the same with eight
     two             two CTAs reduce the same row, of two inputs or where formulas are not light
-    four_of_two     the same with four, of two inputs
+    four_of_two     the same with four
     chunked         rows of which no element is written are copied to shared memory; of more rows a
                     CTA each reads them once
     chunked_long    rows that no CTA could hold are read in chunks that all CTAs share instead

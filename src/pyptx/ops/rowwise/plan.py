@@ -276,13 +276,15 @@ def _together(op: RowOp, rows: Rows) -> dict[int, int]:
         return {}
     limits = measured.LIMITS
     several: dict[int, float] = {}
-    if len(op.given(ELEMENT)) > 1 and groups <= sizes.ROW // 2:
-        several = {2: limits.two, 4: limits.four_of_two}  # each reads twice as much as of one input
-    elif groups <= sizes.ROW and (op.is_light or len(op.given(ELEMENT)) > 1):
+    if len(op.given(ELEMENT)) > 1:  # each reads twice as much as of one input
+        most_vectors = sizes.ROW // 2
+    else:  # each computes for longer, where formulas are not light
+        most_vectors = 0 if op.is_light else sizes.ROW
+    if groups <= most_vectors:
+        several = {2: limits.two, 4: limits.four_of_two}
+    elif groups <= sizes.ROW:
         # Of longer rows the L2 cache gives more bytes than memory would.
         several = {4: limits.four if groups <= 2048 else limits.four / 2}
-    elif groups <= sizes.ROW:
-        several = {2: limits.two, 4: limits.two / 2}  # what each computes takes longer
     if groups > 1024:
         several[8] = limits.eight
     return {parts: int(most * rows.device.multiprocessors) for parts, most in several.items()}
