@@ -276,11 +276,10 @@ def _together(op: RowOp, rows: Rows) -> dict[int, int]:
         return {}
     limits = measured.LIMITS
     several: dict[int, float] = {}
-    if len(op.given(ELEMENT)) > 1:  # each reads twice as much as of one input
-        most_vectors = sizes.ROW // 2
-    else:  # each computes for longer, where formulas are not light
-        most_vectors = 0 if op.is_light else sizes.ROW
-    if groups <= most_vectors:
+    # Each of them reads twice as much as of one input, or computes for longer.
+    of_two = sizes.ROW // 2 if len(op.given(ELEMENT)) > 1 else 0
+    heavy = 0 if op.is_light or of_two else sizes.ROW
+    if groups <= max(of_two, heavy):
         several = {2: limits.two, 4: limits.four_of_two}
     elif groups <= sizes.ROW:
         # Of longer rows the L2 cache gives more bytes than memory would.
