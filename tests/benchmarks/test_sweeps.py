@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,22 @@ def test_the_page_has_clock_and_power(tmp_path):
     assert line == (
         "| 8192 x 8192 x 8192 | 800 at 1500 MHz, 699 W: 98.6% | 790 at 1500 MHz, 699 W: 98.6% |"
     )
+
+
+def test_the_readme_says_what_was_measured():
+    """The number of cases in which a peer was faster is that of the record."""
+    norm = module("doc_tables.norm")
+    root = FOLDER.parent
+    cases = norm.cases_of(
+        module("measure").load(root / "benchmarks/results/row_sweep-nvidia-h200.json")
+    )
+    said = re.search(r"was faster in (\d+) of (\d+) cases", (root / "README.md").read_text())
+    assert said is not None
+    assert norm.ahead(cases).startswith(f"a peer is faster in {said[1]}: ")
+    assert len(cases) == int(said[2])
+    assert {case.split()[0] for case in cases} == {
+        "layer_norm", "softmax", "add_rms_norm", "cross_entropy", "swiglu",
+    }  # fmt: skip
 
 
 # ---- cases built in several processes -----------------------------------------------------------
