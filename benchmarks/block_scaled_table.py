@@ -21,8 +21,7 @@ import jax
 import jax.numpy as jnp
 import torch
 from device_time import Flush, flushed_calls
-from measure import CONSOLE, Result, show, start, summarise
-from norm_visit import reason
+from measure import CONSOLE, Result, reason, show, start, summarise
 
 from pyptx import ops
 

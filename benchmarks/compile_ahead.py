@@ -23,8 +23,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
-from measure import CONSOLE
+from measure import CONSOLE, first_gpu
 from norm_cases import Options
+from processes import ENVIRONMENT
 
 LONGEST: Final = 300
 """Seconds of a process."""
@@ -62,8 +63,7 @@ def cases(operations: tuple[str, ...]) -> list[Any]:
 def compile_case(case: Any) -> int:
     """Build and call each candidate once."""
     torch: Any = importlib.import_module("torch")
-    importlib.import_module("jax").devices()
-    torch.cuda.set_device(0)
+    first_gpu()
     table: Any = importlib.import_module("row_table")
     calls, failed = table.candidates(case)
     for call in calls.values():
@@ -79,8 +79,7 @@ def other(given: argparse.Namespace, case: int, gpu: str) -> bool:
     command += ["--operation", given.operation] if given.operation else []
     environment = {
         **os.environ,
-        "OMP_NUM_THREADS": "1",
-        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+        **ENVIRONMENT,
         "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
         **({"CUDA_VISIBLE_DEVICES": gpu} if gpu else {}),
     }

@@ -94,8 +94,6 @@ class Builder:
     """Builds a product's calls, then measures them."""
 
     def __init__(self) -> None:
-        jax.devices()
-        torch.cuda.set_device(0)
         self._flush = Flush()
         self._built: tuple[str, dict[Shape, Call]] | None = None
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import gc
+import importlib
 import importlib.metadata
+import importlib.util
 import json
 import os
 import platform
@@ -35,6 +37,7 @@ PACKAGES: Final = (
     "nvidia-cuda-nvcc",
 )  # fmt: skip
 T = TypeVar("T")
+LONGEST_REASON: Final = 200
 GPU_FIELDS: Final = (
     "name", "driver_version", "memory.total", "clocks.sm", "clocks.mem", "clocks.max.sm",
     "clocks.max.mem", "power.draw", "power.limit", "temperature.gpu",
@@ -178,6 +181,21 @@ def gpu() -> dict[str, object] | None:
         return None
     values = (value.strip() for value in said.splitlines()[0].split(","))
     return {"kind": "gpu", **dict(zip(GPU_FIELDS, values, strict=True))}
+
+
+def first_gpu() -> None:
+    """JAX starts CUDA on every GPU and leaves the last one current; PyTorch's arrays are on 0."""
+    if all(importlib.util.find_spec(name) for name in ("jax", "torch")):
+        cuda: Any = importlib.import_module("torch").cuda
+        if cuda.is_available():
+            importlib.import_module("jax").devices()
+            cuda.set_device(0)
+
+
+def reason(error: Exception) -> str:
+    """An error in one line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}"[:LONGEST_REASON]
 
 
 def cpu() -> dict[str, object]:

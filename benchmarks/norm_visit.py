@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import torch
 from chrome_trace import Activity, busy, span
-from measure import CONSOLE, Result, Summary, turns
+from measure import CONSOLE, Result, Summary, reason, turns
 from norm_candidates import (
     EPS,
     Call,
@@ -44,7 +44,6 @@ Key = tuple[str, str, str]
 Timer = Callable[[Mapping[Key, Call], int], Mapping[Key, list[list[Activity]]]]
 """Device activities of each call of every candidate, called so many times."""
 WARM: Final = 2
-LONGEST_REASON: Final = 200
 NAME_LENGTH: Final = 60
 
 
@@ -134,12 +133,6 @@ def checked(result: Any, tensors: Tensors, direction: str, tolerance: Tolerance)
     if not error <= 1:  # NaN fails too
         raise ValueError(f"wrong: {error:.3g} times the difference that is allowed")
     return error
-
-
-def reason(error: Exception) -> str:
-    """An error in one line."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}"[:LONGEST_REASON]
 
 
 def on_device() -> Timer:

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any, Final, Protocol
 
-from measure import Summary
+from measure import Summary, first_gpu, reason
 
 ENDED: Final = "its process ended"
 ENVIRONMENT: Final = {"OMP_NUM_THREADS": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
@@ -101,6 +101,7 @@ class Processes:
 
 def serve(pipe: Connection, part: str) -> None:
     """Of a process: build the case that is named, then measure it, until the pipe is closed."""
+    first_gpu()
     builder: Builder = importlib.import_module(part).Builder()
     title = ""
     while True:
@@ -118,7 +119,7 @@ def serve(pipe: Connection, part: str) -> None:
                 with choosing_later():
                     failed = builder.build(asked)
         except Exception as error:  # noqa: BLE001, the other cases are still to be measured
-            failed = {title: " ".join(f"{type(error).__name__}: {error}".split())[:200]}
+            failed = {title: reason(error)}
         pipe.send((found, failed))
 
 

@@ -7,7 +7,6 @@ once, `--budget` ends it, and `--resume` goes on.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -43,10 +42,6 @@ class Builder:
     """Builds a case's candidates, then measures them."""
 
     def __init__(self) -> None:
-        jax, torch = (importlib.import_module(name) for name in ("jax", "torch"))
-        # JAX starts CUDA on every GPU and leaves the last one current; PyTorch's arrays are on 0.
-        jax.devices()
-        torch.cuda.set_device(0)
         self._cases = {case.title: case for case in cases(Options())}
         self._timer = on_device()
         self._built: tuple[Case, Mapping[tuple[str, str], Call]] | None = None

@@ -26,9 +26,9 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 import torch
-from measure import CONSOLE, Result, Summary, show, start, summarise
+from measure import CONSOLE, Result, Summary, reason, show, start, summarise
 from norm_cases import CONDITIONS, Options
-from norm_visit import Timer, free, on_device, reason
+from norm_visit import Timer, free, on_device
 
 from pyptx.ops import _add_norm_jax, _cross_entropy_jax, _gates_jax, _layer_norm_jax, _softmax_jax
 
@@ -309,7 +309,7 @@ def measure(device: dict[str, object], options: Options = UNLIMITED) -> Result:
         if budget is not None and time.monotonic() - begin > budget:
             failed[case.title] = "the budget ended"
             continue
-        found, why = visit(case, timer, CALLS)
+        found, why = visit(case, timer)
         for each in found:
             result.put(each)
         failed |= why
@@ -317,12 +317,10 @@ def measure(device: dict[str, object], options: Options = UNLIMITED) -> Result:
     return result
 
 
-def visit(
-    case: Case, timer: Timer, count: int, mode: str = MODE
-) -> tuple[list[Summary], dict[str, str]]:
-    """Measure a case, each candidate so many times; why some were not measured, by their names."""
-    calls, failed = candidates(case, mode)
-    found = list(timed(case, calls, timer, count))
+def visit(case: Case, timer: Timer) -> tuple[list[Summary], dict[str, str]]:
+    """Measure a case; why some candidates were not measured, by their names."""
+    calls, failed = candidates(case)
+    found = list(timed(case, calls, timer, CALLS))
     del calls
     free()
     return found, failed

@@ -27,7 +27,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from measure import CONSOLE, RESULTS, Result, cpu, gpu, load, slug
+from measure import CONSOLE, RESULTS, Result, cpu, first_gpu, gpu, load, slug
 from norm_cases import DIRECTIONS, ITEM_SIZES, Options, parse_operation, parse_shape
 
 GPU_PARTS: Final = {
@@ -79,7 +79,7 @@ def main() -> int:
     os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
     device = gpu()
     if device is not None:
-        _first_gpu()
+        first_gpu()
     results: list[Result] = []
     for module in modules(given.only or PARTS, has_gpu=device is not None):
         part = module.__name__
@@ -93,15 +93,6 @@ def main() -> int:
     if failed:
         CONSOLE.print(f"{len(failed)} bars do not hold: {', '.join(bar.name for bar in failed)}")
     return 1 if not results or (failed and given.check) else 0
-
-
-def _first_gpu() -> None:
-    """JAX starts CUDA on every GPU and leaves the last one current; PyTorch's arrays are on 0."""
-    if all(importlib.util.find_spec(name) for name in ("jax", "torch")):
-        cuda: Any = importlib.import_module("torch").cuda
-        if cuda.is_available():
-            importlib.import_module("jax").devices()
-            cuda.set_device(0)
 
 
 def measure(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from measure import CONSOLE, Result, Summary
 from norm_cases import Options
@@ -40,20 +40,13 @@ def by_builder(
     sweep(result, options, named(both))
 
 
-class Ahead(Protocol):
-    """Builds cases, `jobs` at a time, before they are measured."""
-
-    @property
-    def jobs(self) -> int: ...
-
-    def build(self, titles: Sequence[str]) -> None: ...
-
-
 def sweep(
     result: Result, options: Options, cases: Iterable[tuple[str, Measure]],
-    ahead: Ahead | None = None,
+    ahead: Processes | None = None,
 ) -> None:  # fmt: skip
     """Measure the cases that are not known, until the budget ends.
+
+    `ahead` builds as many as it has processes before they are measured.
 
     Names of a case's measurements begin with its own. What the budget left out is in the settings
     as `left`, what failed as `failed`.

@@ -15,7 +15,7 @@ def matmul_table(record: Record) -> list[str]:
     found: dict[str, dict[str, dict[str, float]]] = {}
     for m in record["measurements"]:
         notes = m["notes"]
-        sizes = f"{notes['m']} x {notes['n']} x {notes['k']}"
+        sizes = _sizes(notes)
         found.setdefault(sizes, {}).setdefault(notes["layout"], {})[notes["candidate"]] = m[
             "median"
         ]
@@ -65,7 +65,7 @@ def matmul_power(record: Record) -> list[str]:
     for m in record["measurements"]:
         notes = m["notes"]
         cell = f"{m['median']:.0f} at {notes['clock']:.0f} MHz, {notes['power']:.0f} W"
-        sizes = f"{notes['m']} x {notes['n']} x {notes['k']}"
+        sizes = _sizes(notes)
         cells = by_size.setdefault(sizes, {})
         cells[notes["candidate"]] = f"{cell}: {notes['share']:.1%}"
     names = list(dict.fromkeys(who for cells in by_size.values() for who in cells))
@@ -105,9 +105,13 @@ def _by_size(record: Record) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for m in record["measurements"]:
         notes = m["notes"]
-        sizes = f"{notes['m']} x {notes['n']} x {notes['k']}"
+        sizes = _sizes(notes)
         found.setdefault(sizes, {})[notes["candidate"]] = m["median"]
     return found
+
+
+def _sizes(notes: Record) -> str:
+    return f"{notes['m']} x {notes['n']} x {notes['k']}"
 
 
 def _best(found: dict[str, float]) -> tuple[str, float]:

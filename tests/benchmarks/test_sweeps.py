@@ -183,6 +183,9 @@ def processes(tmp_path, monkeypatch):
     folder.mkdir(parents=True)
     for package in (folder, *folder.parents[:2]):
         (package / "__init__.py").touch()
+    (tmp_path / "torch" / "__init__.py").write_text(
+        "class cuda:\n    is_available = staticmethod(lambda: False)\n"
+    )
     (folder / "triton_heuristics.py").write_text("class CachingAutotuner:\n    run = None\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     with module("processes").Processes("part_of_a_test", 3) as found:

@@ -8,6 +8,7 @@ traced.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -38,7 +39,7 @@ POWERS = (1, 8, 64, 128, 256, 512, 65536, 131072, 262144, 2**20, 2**23)
 ODD = (3, 100, 129, 1000, 1025, 2049, 4097, 8191, 16385, 50257, 65537, 151937, 262145)
 COLUMNS = tuple(sorted({*MODELS, *POWERS, *ODD}))
 
-Choose = Callable[[str, DType, DType, int, Target], str]
+Choose = Callable[..., str]
 BY_NAME = {str(dtype): dtype for dtype in (bf16, f16, f32, f64)}
 
 
@@ -49,30 +50,32 @@ def table(choose: Choose) -> Iterator[str]:
     """
     for target, direction, (x, w) in product(TARGETS, ("forward", "backward"), TYPES):
         yield f"{target} {direction} {x} {w}"
-        found: dict[str, list[int]] = {}
-        for columns in COLUMNS:
-            what = direction, BY_NAME[x], BY_NAME[w], columns, Target.parse(target)
-            found.setdefault(choose(*what), []).append(columns)
-        for chosen, lengths in found.items():
-            yield f"  {' '.join(map(str, lengths))}: {chosen}"
+        of = partial(choose, direction, BY_NAME[x], BY_NAME[w], target=Target.parse(target))
+        yield from _lines({columns: of(columns=columns) for columns in COLUMNS})
+
+
+def _lines(chosen: dict[int, str]) -> Iterator[str]:
+    """Lengths with one choice in a line."""
+    found: dict[str, list[int]] = {}
+    for columns, choice in chosen.items():
+        found.setdefault(choice, []).append(columns)
+    for choice, lengths in found.items():
+        yield f"  {' '.join(map(str, lengths))}: {choice}"
 
 
 def others() -> Iterator[str]:
     """The same of other operations on an H200, without those of sums over rows."""
     for (name, make), dtype in product(OTHERS.items(), (bf16, f32)):
         yield f"{name} {dtype}"
-        found: dict[str, list[int]] = {}
-        for columns in COLUMNS:
-            found.setdefault(_of(make(columns, dtype), Target.parse("sm_90a")), []).append(columns)
-        for chosen, lengths in found.items():
-            yield f"  {' '.join(map(str, lengths))}: {chosen}"
+        target = Target.parse("sm_90a")
+        yield from _lines({columns: _of(make(columns, dtype), target) for columns in COLUMNS})
 
 
-def _of(op: RowOp, target: Target) -> str:
+def _of(op: RowOp, target: Target, results: tuple[DType, ...] = ()) -> str:
     rows = Rows((op.columns,), types_of(op), op.compute, device=device.of(target))
     with pytest.MonkeyPatch.context() as patch:
         _record_plan(patch)
-        return str(getattr(plan._chosen, "__wrapped__")(op, rows, ()))  # noqa: B009
+        return str(getattr(plan._chosen, "__wrapped__")(op, rows, results))  # noqa: B009
 
 
 OTHERS: dict[str, Callable[[int, DType], RowOp]] = {
@@ -88,12 +91,8 @@ OTHERS: dict[str, Callable[[int, DType], RowOp]] = {
 def of_plan(direction: str, x: DType, w: DType, columns: int, target: Target) -> str:
     """What the plan of row-wise operations chooses for the norm's formulas."""
     op = RmsNorm(columns, x, w, 1e-5) if direction == "forward" else RmsNormGradient(columns, x, w)
-    rows = Rows((columns,), types_of(op), op.compute, device=device.of(target))
     results = (w if w.bytes <= op.compute.bytes else op.compute,)
-    with pytest.MonkeyPatch.context() as patch:
-        _record_plan(patch)
-        chosen = getattr(plan._chosen, "__wrapped__")  # noqa: B009
-        return str(chosen(op, rows, results if direction == "backward" else ()))
+    return _of(op, target, results if direction == "backward" else ())
 
 
 # ---- kernels as text -----------------------------------------------------------------------------

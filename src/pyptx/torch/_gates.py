@@ -26,7 +26,6 @@ from pyptx.types import DType
 _OPERATIONS: Final = 1024
 """Operations that are kept: one for each kind of row, which a program has few of."""
 
-
 _FUNCTIONS: Final[dict[Activation, Any]] = {
     "silu": functional.silu,
     "gelu": functional.gelu,
@@ -125,7 +124,7 @@ def _call(name: str, activation: Activation, *tensors: Any) -> Any:
                 notes=(("help", f"{n}.to({names[0]}.dtype).expand_as({names[0]})"),),
             )
     last = int(first.shape[-1]) if first.ndim else 1
-    size = row_of(last, types[0]) if last else 1
+    size = row_of(last, types[0])
     run = _operation(size, activation, types[0], len(tensors) > 1).run
 
     def one(input: Any, *_: Any, **__: Any) -> Any:

@@ -34,9 +34,6 @@ from pyptx.types import DType
 _EVERYWHERE: Final = ("bf16", "createpolicy", "cp.async")
 """Features of all devices that there are kernels for."""
 
-_HELD: Final = 2 * sizes.ROW
-"""Vectors that the registers of a CTA hold."""
-
 _OPERATIONS: Final = 1024
 """Operations that are kept: one for each kind of row, which a program has few of."""
 
@@ -94,11 +91,12 @@ def _without_sums(op: RowOp, rows: Rows) -> Operation:
         return _by_subwarps(op, rows)
     if one_pass.fits(op) and rows.columns >= rows.unit:
         return _by_one_pass(op, rows)
-    if op.statistic is None and not (rows.aligned and _fits_cta(op, rows)):
+    fits = _fits_cta(op, rows)
+    if op.statistic is None and not (rows.aligned and fits):
         # Chunks need nothing of each other, so there is one pass. A thread asks for two vectors.
         each, threads = (1, 256) if len(op.given(ELEMENT)) > 1 else (2, 128)
         return two_pass.result(op, rows, each=each, threads=threads)
-    if _fits_cta(op, rows):
+    if fits:
         return _by_ctas(op, rows)
     shape = sizes.cluster_of_one_row(op, rows) or sizes.clusters_of(op, rows)
     many = two_pass.independent(op, rows) if shape is None else by_cluster(op, rows, shape)
@@ -185,20 +183,21 @@ def _by_ctas(op: RowOp, rows: Rows) -> Operation:
         if loading is None
         else kernel(loading, held=True, direct=True)
     )
-    groups = rows.groups * len(op.given(ELEMENT))
-    if groups > sizes.ROW and len(op.given(ELEMENT)) == 1:
+    inputs = len(op.given(ELEMENT))
+    groups = rows.groups * inputs
+    if groups > sizes.ROW and inputs == 1:
         return _by_long_ctas(op, rows, many)
     if groups > sizes.ROW and op.name in FEW_ROWS_MEASURED:
         return _few_by_parts(op, rows, _few_long(op, rows, many))
-    if groups > (_HELD if sizes.is_plain(rows) else _HELD // 4):
-        return many  # of which the registers of a CTA would not hold a row
+    if groups > sizes.held(rows):
+        return many
     size = sizes.bytes_read(op, rows)
     if 1024 < groups <= 2048 and shape.held and not sizes.is_of_two(op, rows):
         narrow = kernel(128, held=False)
         many = either(op, rows, measured.LIMITS.narrow // size, narrow, many)
     # Where each CTA has an SM of its own, or half of one, a copy would come too late. CTAs of short
     # rows are so many that others start while one of them waits.
-    of_two = len(op.given(ELEMENT)) == 2
+    of_two = inputs == 2
     threads = min(256 if of_two and groups <= 2048 else 1024, max(WARP, power_of_two(groups) // 4))
     if groups <= 512:
         late = shape.late or loading is not None
@@ -267,19 +266,15 @@ def _together(op: RowOp, rows: Rows) -> dict[int, int]:
 
     Each of them reads the whole row, but has only a part of it to write.
     """
-    groups = rows.groups * len(op.given(ELEMENT))
-    if (
-        not op.written(ELEMENT)
-        or groups <= 128
-        or groups > (2 * sizes.ROW if sizes.is_plain(rows) else 2048)
-    ):
+    inputs = len(op.given(ELEMENT))
+    groups = rows.groups * inputs
+    if not op.written(ELEMENT) or groups <= 128 or groups > sizes.held(rows):
         return {}
     limits = measured.LIMITS
     several: dict[int, float] = {}
     # Each of them reads twice as much as of one input, or computes for longer.
-    of_two = sizes.ROW // 2 if len(op.given(ELEMENT)) > 1 else 0
-    heavy = 0 if op.is_light or of_two else sizes.ROW
-    if groups <= max(of_two, heavy):
+    costly = groups <= sizes.ROW // 2 if inputs > 1 else not op.is_light
+    if costly and groups <= sizes.ROW:
         several = {2: limits.two, 4: limits.four_of_two}
     elif groups <= sizes.ROW:
         # Of longer rows the L2 cache gives more bytes than memory would.

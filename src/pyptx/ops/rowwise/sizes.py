@@ -49,6 +49,11 @@ def is_plain(rows: Rows) -> bool:
     return rows.compute is f32 and len({dtype.bytes for dtype in rows.types}) == 1
 
 
+def held(rows: Rows) -> int:
+    """Vectors of all inputs that the registers of a CTA hold."""
+    return 2 * ROW if is_plain(rows) else ROW // 2
+
+
 def is_of_two(op: RowOp, rows: Rows) -> bool:
     """Whether two arrays and nothing else are read, both in vectors that few registers hold."""
     return is_plain(rows) and len(op.given(ELEMENT)) == 2 and not op.given(COLUMN)

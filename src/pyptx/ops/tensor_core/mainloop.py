@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 from pyptx import Reg, ptx, reg
 from pyptx.ops.tensor_core.operands import Operand
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule, low
-from pyptx.ops.tensor_core.shape import ROWS, STEP, WARPGROUP, Product, Shape, turn_of
+from pyptx.ops.tensor_core.shape import ROWS, STEP, WARPGROUP, Product, Shape, everybody_of, turn_of
 from pyptx.types import u32
 
 T = TypeVar("T")
@@ -197,10 +197,7 @@ class Consumer:
             for operand in (self.a, self.b):
                 operand.clear(state.stage, left, self.thread, WARPGROUP * self.shape.groups)
             ptx.fence.proxy_async("shared::cta")
-            everybody = ptx.named_barrier(
-                self.shape.groups + 3, count=WARPGROUP * self.shape.groups
-            )
-            everybody.sync()
+            everybody_of(self.shape.groups).sync()
         left -= depth
 
     @property

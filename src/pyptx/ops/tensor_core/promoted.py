@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from pyptx import Reg, ptx, reg
-from pyptx.ops.tensor_core.mainloop import Consumer, Sums
+from pyptx.ops.tensor_core.mainloop import Consumer, Sums, become
 from pyptx.ops.tensor_core.scales import HALF, Scales, count_of_wholes, promote
 from pyptx.ops.tensor_core.schedule import Place, Schedule, low
 from pyptx.ops.tensor_core.shape import BLOCK, ROWS, first_sum, turn_of
@@ -100,7 +100,7 @@ class Promoting(Consumer):
                 with ptx.if_(walk.block < walk.end) if i else nullcontext():
                     self.wait(walk.state, walk.left)
                     self._stage(walk, total, part[0], own, None if i else load)
-            _become(scales, following)
+            become(scales, following)
 
     def _stage(
         self, walk: _Walk, total: Sums, part: list[Reg], scales: Sequence[Reg],
@@ -162,7 +162,7 @@ class Promoting(Consumer):
                 self._give_turn()
             promote(total, sums, *factors)
         walk.go_on(len(part))
-        _become(scales, following)
+        become(scales, following)
 
     # ---- scales ----------------------------------------------------------------------------------
 
@@ -233,12 +233,6 @@ class _Walk:
     def go_on(self, count: int) -> None:
         """To a later block of K."""
         self.block.set(self.block + count)
-
-
-def _become(mine: Sequence[Sequence[Reg]], other: Sequence[Sequence[Reg]]) -> None:
-    for own, next_own in zip(mine, other, strict=True):
-        for register, its in zip(own, next_own, strict=True):
-            register.set(its)
 
 
 def promoting(consumer: Consumer, scales: Scales | None) -> Consumer:

@@ -239,6 +239,11 @@ def barrier_of(group: Reg) -> Any:
     return ptx.named_barrier(group + 1, count=WARPGROUP)
 
 
+def everybody_of(groups: int) -> Any:
+    """The named barrier of all threads that multiply, of so many warpgroups."""
+    return ptx.named_barrier(groups + 3, count=WARPGROUP * groups)
+
+
 def turn_of(group: Reg) -> Any:
     """The named barrier at which one of two warpgroups waits until the other has multiplied."""
     return ptx.named_barrier(group + 3, count=2 * WARPGROUP)
