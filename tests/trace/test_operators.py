@@ -74,6 +74,17 @@ ONE_TYPE = """
     7 * a        :: s32                                                :: mul.wide.s32 r, 7, a         :: s64
     7 // a       :: u16 s16 u32 s32 u64 s64                            :: div.T r, 7, a                :: T
     7 % a        :: u16 s16 u32 s32 u64 s64                            :: rem.T r, 7, a                :: T
+    8 // a       :: u32 s32                                            :: div.T r, 8, a                :: T
+    a // 7       :: u16 s16 u32 s32 u64 s64                            :: div.T r, a, 7                :: T
+    a // 128     :: u16 u32 u64                                        :: shr.T r, a, 7                :: T
+    a // 128     :: s16 s32 s64                                        :: div.T r, a, 128              :: T
+    a // 128     :: b32                                                :: shr.u32 r, a, 7              :: T
+    a // 1       :: u32                                                :: shr.u32 r, a, 0              :: T
+    a % 7        :: u16 s16 u32 s32 u64 s64                            :: rem.T r, a, 7                :: T
+    a % 128      :: u16                                                :: and.b16 r, a, 127            :: T
+    a % 128      :: u32 b32                                            :: and.b32 r, a, 127            :: T
+    a % 4294967296 :: u64                                              :: and.b64 r, a, 4294967295     :: T
+    a % 128      :: s16 s32 s64                                        :: rem.T r, a, 128              :: T
     7 << a       :: u32 s32                                            :: shl.b32 r, 7, a              :: T
     7 >> a       :: u32 s32                                            :: shr.T r, 7, a                :: T
     7 & a        :: u32 s32 b32                                        :: and.b32 r, 7, a              :: T
@@ -137,6 +148,9 @@ IN_PLACE = """
     a *= b       :: u64 u64                                            :: mul.lo.u64 a, a, b
     a *= b       :: f64 f64                                            :: mul.rn.f64 a, a, b
     a //= b      :: s32 s32                                            :: div.s32 a, a, b
+    a //= 64     :: u32 u32                                            :: shr.u32 a, a, 6
+    a %= 64      :: u32 u32                                            :: and.b32 a, a, 63
+    a //= 64     :: s32 s32                                            :: div.s32 a, a, 64
     a %= 3       :: u32 u32                                            :: rem.u32 a, a, 3
     a /= b       :: f32 f32                                            :: div.rn.f32 a, a, b
     a <<= 2      :: u32 u32                                            :: shl.b32 a, a, 2

@@ -79,6 +79,19 @@ def operation(symbol: str, dtype: DType) -> tuple[str, DType]:
     return spelling, DTYPES[WIDE[arithmetic(dtype).name]] if widens else dtype
 
 
+def without_division(symbol: str, dtype: DType, right: object) -> tuple[str, int] | None:
+    """The operator and number that give an unsigned quotient or remainder by a power of two.
+
+    ptxas makes some twenty instructions of a `div` by a constant, with a reciprocal.
+    """
+    unsigned = dtype.is_bits or (dtype.is_integer and not dtype.is_signed)
+    if symbol not in ("//", "%") or not unsigned or type(right) is not int:
+        return None
+    if right <= 0 or right & (right - 1):
+        return None
+    return (">>", right.bit_length() - 1) if symbol == "//" else ("&", right - 1)
+
+
 def spelled_for(table: dict[str, str], symbol: str, dtype: DType) -> str:
     computed = arithmetic(dtype)
     pattern = next((table[kind] for kind in _kinds(computed) if kind in table), None)

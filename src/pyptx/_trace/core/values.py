@@ -42,6 +42,7 @@ from pyptx._trace.core.operators import (
     disagree,
     operation,
     spelled_for,
+    without_division,
 )
 from pyptx._trace.core.products import product_notes
 from pyptx.errors import LanguageError
@@ -119,7 +120,8 @@ class Value:
     def __floordiv__(self, other: Operand) -> Reg:
         """The quotient of integers, truncated toward zero as PTX `div` does; Python's floors.
 
-        -7 // 2 is -3 here and -4 in Python. One `div`. Source: PTX ISA, "div".
+        -7 // 2 is -3 here and -4 in Python. One `div`, or one `shr` where the divisor is the number
+        2**k and the type is unsigned. Source: PTX ISA, "div" and "shr".
         """
         return binary("//", self, other)
 
@@ -135,8 +137,9 @@ class Value:
     def __mod__(self, other: Operand) -> Reg:
         """The remainder of integers, with the sign of the dividend as PTX `rem` has it.
 
-        -7 % 2 is -1 here and 1 in Python, whose remainder has the divisor's sign. One `rem`.
-        Source: PTX ISA, "rem".
+        -7 % 2 is -1 here and 1 in Python, whose remainder has the divisor's sign. One `rem`, or one
+        `and` where the divisor is the number 2**k and the type is unsigned. Source: PTX ISA, "rem"
+        and "and".
         """
         return binary("%", self, other)
 
@@ -565,6 +568,8 @@ def binary(symbol: str, left: object, right: object) -> Reg:
     a, b, dtype = _operands(trace, symbol, left, right)
     spelling, kind = operation(symbol, dtype)
     check_zero(symbol, right, dtype)
+    if (shifted := without_division(symbol, dtype, right)) is not None:
+        spelling, b = operation(shifted[0], dtype)[0], Number(shifted[1])
     result = trace.register(kind)
     trace.write(spelling, result, a, b)
     if symbol == "|":
@@ -603,6 +608,8 @@ def in_place(symbol: str, target: Reg, right: object) -> Reg:
         )
     spelling, _ = operation(symbol, dtype)
     check_zero(symbol, right, dtype)
+    if (shifted := without_division(symbol, dtype, right)) is not None:
+        spelling, b = operation(shifted[0], dtype)[0], Number(shifted[1])
     # The same register holds the result, so a product keeps its low half.
     trace.write(spelling.replace("mul.wide", "mul.lo"), target.register, a, b)
     return renewed(target, f"`{symbol}=`", told=told)

@@ -22,6 +22,7 @@ from pyptx._operands import Address
 from pyptx.device import WARP
 from pyptx.ops.rowwise.vectors import PIECE, advance, wide
 from pyptx.ops.tensor_core import arrays, measured
+from pyptx.ops.tensor_core.divide import if_not_below
 from pyptx.ops.tensor_core.elements import Elements, store_pair
 from pyptx.ops.tensor_core.schedule import low
 from pyptx.ops.tensor_core.shape import CTAS, Major, Product, clusters_at_once
@@ -117,13 +118,10 @@ class _Cta:
         number = reg.from_(ptx.special.ctaid.x(), u32)
         self.rank = number & (shape.cluster - 1)
         number = number // shape.cluster
-        down = number // self._tiles_across
+        across = (sizes.n + (COLUMNS - 1)) // COLUMNS
+        down = if_not_below(number, across)
         self.row = low(down, ROWS)
-        self.column = low(number - low(down, self._tiles_across), COLUMNS)
-
-    @property
-    def _tiles_across(self) -> Reg:
-        return (self.sizes.n + (COLUMNS - 1)) // COLUMNS
+        self.column = low(number - low(down, across), COLUMNS)
 
     def run(self) -> None:
         """The kernel's body."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from pyptx import Reg, ptx, reg
+from pyptx.ops.tensor_core.divide import by_number
 from pyptx.ops.tensor_core.operands import Operand
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule, low
 from pyptx.ops.tensor_core.shape import ROWS, STEP, WARPGROUP, Product, Shape, everybody_of, turn_of
@@ -176,7 +177,7 @@ class Consumer:
         """Go on by the stages of an item that the other warpgroup multiplies."""
         stages = self.ring.n_stages
         stage = reg.from_(state.stage + steps, u32)
-        rounds = stage // stages
+        rounds = by_number(stage, stages)
         for each in (state, read):
             each.stage.set(stage - low(rounds, stages))
             each.phase.set((each.phase + rounds) & 1)

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from pyptx import Reg, ptx, reg
 from pyptx.ops.tensor_core.mainloop import Consumer, Sums, become
-from pyptx.ops.tensor_core.scales import HALF, Scales, count_of_wholes, promote
+from pyptx.ops.tensor_core.scales import HALF, Path, Scales, count_of_wholes, promote
 from pyptx.ops.tensor_core.schedule import Place, Schedule, low
 from pyptx.ops.tensor_core.shape import BLOCK, ROWS, first_sum, turn_of
 from pyptx.types import f32, u32
@@ -57,7 +57,8 @@ class Promoting(Consumer):
             there = ptx.inst.min.u32(end, schedule.steps) if self._may_be_beyond else end
             for register in (r for sums in total for r in sums):
                 register.set(0.0)
-            walk = _Walk(state, read, left, place, block, end, there, schedule.steps)
+            path = None if self.scales is None else self._path(self.scales, place, block)
+            walk = _Walk(state, read, left, place, block, end, there, schedule.steps, path)
             if self._in_pairs:
                 self._all_in_pairs(walk, total[0], part, item.steps)
             else:
@@ -134,7 +135,7 @@ class Promoting(Consumer):
     def _all_in_pairs(self, walk: _Walk, total: list[Reg], part: Sums, steps: Reg) -> None:
         """The stages of an item, of which the first is alone where their number is odd."""
         with ptx.if_((steps & 1) == 1):
-            scales = [] if self.scales is None else self._of_stage(self.scales, walk, 0)
+            scales = walk.scales(0)
             self.wait(walk.state, walk.left)
             self._stage(walk, [total], part[0], scales)
         ahead = self._scales(walk)
@@ -174,25 +175,17 @@ class Promoting(Consumer):
         """What a thread has of the scales of as many stages, so many ahead."""
         if self.scales is None:
             return [[] for _ in range(AHEAD if self._in_pairs else 1)]
-        return [self._of_stage(self.scales, walk, ahead + i) for i in range(AHEAD)]
+        return [walk.scales(ahead + i) for i in range(AHEAD)]
 
-    def _of_stage(self, scales: Scales, walk: _Walk, ahead: int) -> list[Reg]:
+    def _path(self, scales: Scales, place: Place, block: Reg) -> Path:
         """A's scales of each of this thread's rows, then B's where columns of a block have one."""
-        place, block = walk.place, walk.block + ahead if ahead else walk.block
         first, _ = first_sum(self.lane)
         top = place.row + low(self.group, ROWS * self.shape.blocks)
         top = top + first
-        there = block < walk.there
         rows = [top + (ROWS * i + 8 * half) for i in range(self.shape.blocks) for half in range(2)]
-        found = scales.rows(place.matrix, rows, block, there)
-        if not scales.by_column:
-            found += [
-                scales.whole(
-                    place.matrix, place.column + HALF * j if j else place.column, block, there
-                )
-                for j in range(count_of_wholes(self.shape.columns))
-            ]
-        return found
+        wholes = 0 if scales.by_column else count_of_wholes(self.shape.columns)
+        columns = [place.column + HALF * j if j else place.column for j in range(wholes)]
+        return scales.path(place.matrix, rows, columns, block)
 
     def _factors(
         self, scales: Sequence[Reg], i: int, walk: _Walk, ahead: int
@@ -219,6 +212,7 @@ class _Walk:
     end     the block after the item's last
     there   the block after the last that has scales
     steps   blocks of the whole of K
+    path    where the scales are
     """
 
     state: Any
@@ -229,10 +223,20 @@ class _Walk:
     end: Reg
     there: Reg
     steps: Reg
+    path: Path | None
+
+    def scales(self, ahead: int) -> list[Reg]:
+        """Those of a stage so many ahead, where there are any."""
+        if self.path is None:
+            return []
+        block = self.block + ahead if ahead else self.block
+        return self.path.load(ahead, block < self.there)
 
     def go_on(self, count: int) -> None:
         """To a later block of K."""
         self.block.set(self.block + count)
+        if self.path is not None:
+            self.path.go_on(count)
 
 
 def promoting(consumer: Consumer, scales: Scales | None) -> Consumer:

@@ -79,9 +79,7 @@ class Rows(Schedule):
         super().__init__(shape, sizes, steps, columns)
         self.groups = groups
         count = low(groups.all_tiles, self.across)
-        none = self.cta >= count
-        rest = ptx.inst.selp.u32(0, count - self.cta, none)
-        self.items = (rest + (self.ctas - 1)) // self.ctas
+        self.items = self.of(count)
 
     def item(self, index: Reg) -> Item:
         """The item of this number, with its place."""

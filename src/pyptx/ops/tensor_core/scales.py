@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pyptx import Reg, Tensor, ptx
+from pyptx import Reg, Tensor, ptx, reg
 from pyptx.ops.tensor_core.arrays import Sizes
 from pyptx.ops.tensor_core.shape import BLOCK, Product
+from pyptx.types import f32
 
 HALF: Final = BLOCK // 2
 
@@ -52,6 +53,19 @@ class Scales:
         inside = there & self._of_columns(matrix, column)
         return self.of_b.load(*before, block, column // BLOCK, pred=inside, other=0.0)
 
+    def path(
+        self, matrix: list[Reg], rows: Sequence[Reg], columns: Sequence[Reg], block: Reg
+    ) -> Path:
+        """Those of these rows of A and of these columns' blocks of B, from a block of K on."""
+        of_a = matrix if self.product.batches[0] else []
+        of_b = matrix if self.product.batches[1] else []
+        places = [_address(self.of_a, *of_a, row, block) for row in rows]
+        there = [row < self.sizes.m for row in rows]
+        places += [_address(self.of_b, *of_b, block, column // BLOCK) for column in columns]
+        there += [self._of_columns(matrix, column) for column in columns]
+        step = ptx.inst.cvt.u32.u64(self.of_b.shape[-1] * f32.bytes) if columns else None
+        return Path(places, there, len(rows), step)
+
     def pairs(self, matrix: list[Reg], columns: Sequence[Reg], block: Reg) -> list[list[Reg]]:
         """Those of each of these columns, which are even, and of the next one."""
         before = matrix if self.product.batches[1] else []
@@ -68,6 +82,56 @@ class Scales:
             )
             for column in columns
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Where a thread finds its scales of a tile, of one block of K after the other.
+
+    places   addresses of those of the next block: of `rows` rows of A, then of columns of B
+    there    whether there are such rows and columns
+    step     bytes between B's of two blocks, if it has any here
+    """
+
+    places: list[Reg]
+    there: list[Reg]
+    rows: int
+    step: Reg | None
+
+    def load(self, ahead: int, there: Reg) -> list[Reg]:
+        """Those of a block so many ahead, f32; 0 where `there`, or the row or column, is not."""
+        found: list[Reg] = []
+        for i, (place, inside) in enumerate(zip(self.places, self.there, strict=True)):
+            scale = reg.scalar(f32, init=0.0)
+            if i < self.rows:
+                where = ptx.addr(place, f32.bytes * ahead)
+            else:
+                where = ptx.addr(self._along(place, ahead))
+            ptx.inst.ld.global_.f32(scale, where, pred=there & inside)
+            found.append(scale)
+        return found
+
+    def go_on(self, count: int) -> None:
+        """To a later block of K."""
+        for i, place in enumerate(self.places):
+            if i < self.rows:
+                place.set(place + f32.bytes * count)
+            else:
+                place.set(self._along(place, count))
+
+    def _along(self, place: Reg, count: int) -> Reg:
+        """Of B, so many blocks further."""
+        assert self.step is not None
+        return place + self.step * count if count else place
+
+
+def _address(tensor: Tensor, *index: Reg) -> Reg:
+    """The global address of a scale, u64."""
+    (pointer,) = ptx.global_ptrs(tensor)
+    at = ptx.inst.cvt.u64.u32(index[0])
+    for size, each in zip(tensor.shape[1:], index[1:], strict=True):
+        at = ptx.inst.mad.lo.u64(at, size, ptx.inst.cvt.u64.u32(each))
+    return ptx.inst.mad.lo.u64(at, f32.bytes, pointer)
 
 
 def count_of_wholes(columns: int) -> int:

@@ -20,6 +20,7 @@ from typing import Final
 
 from pyptx import Reg, ptx, reg
 from pyptx.ops.tensor_core.arrays import Sizes
+from pyptx.ops.tensor_core.divide import by_number, if_not_below
 from pyptx.ops.tensor_core.shape import Shape, rank_of
 from pyptx.types import u32
 
@@ -93,7 +94,7 @@ class LastRound:
 
     def __init__(self, cta: Reg, ctas: Reg, count: Reg, steps: Reg) -> None:
         self.cta, self.ctas, self.steps = cta, ctas, steps
-        self.rounds = count // ctas
+        self.rounds = if_not_below(count, ctas)
         self.whole = low(self.rounds, ctas)
         rest = count - self.whole
         some = ptx.inst.max.u32(rest, 1)
@@ -104,7 +105,7 @@ class LastRound:
         self.segments = [no_segment(), self._even(rest)]
         with ptx.if_((shares == 1) & (steps >= LEAST * 2)):
             for q in reversed(FRACTIONS):  # the smallest that fits: fewest CTAs wait
-                fits = low((rest + (q - 1)) // q, q + 1) <= ctas
+                fits = low(by_number(rest + (q - 1), q), q + 1) <= ctas
                 with ptx.if_(fits):
                     self._odd(rest, q)
         self._compact()
@@ -120,18 +121,18 @@ class LastRound:
 
     def _odd(self, rest: Reg, q: int) -> None:
         """`q` tiles among `q + 1` CTAs: CTA i has the end of tile i - 1 and the beginning of i."""
-        team = self.cta // (q + 1)
+        team = by_number(self.cta, q + 1)
         place = self.cta - low(team, q + 1)
         tile = low(team, q) + place
         end, begin = self.segments
         # Of tile i, CTA i makes the first (q - i) / (q + 1), and CTA i + 1 the rest.
-        length = low(self.steps, q - place) // (q + 1)
+        length = by_number(low(self.steps, q - place), q + 1)
         there = (place < q) & (tile < rest)
         begin.tile.set(tile)
         begin.first.set(0)
         begin.share.set(0)
         begin.steps.set(ptx.inst.selp.u32(length, 0, there))
-        before = low(self.steps, (q + 1) - place) // (q + 1)
+        before = by_number(low(self.steps, (q + 1) - place), q + 1)
         there = (place > 0) & (tile <= rest)
         end.tile.set(tile - 1)
         end.first.set(before)
@@ -197,16 +198,19 @@ class Schedule:
         if shape.cluster is not None:  # all CTAs of a cluster have the same number
             size = shape.clustered
             self.rank = rank_of(self.cta, size)
-            self.cta, self.ctas = self.cta // size, self.ctas // size
+            self.cta, self.ctas = by_number(self.cta, size), by_number(self.ctas, size)
         self.last = LastRound(self.cta, self.ctas, count, steps) if shape.split else None
         if self.last is not None:
             self.items = self.last.items
-        else:  # every n-th tile
-            none = self.cta >= count
-            rest = ptx.inst.selp.u32(0, count - self.cta, none)
-            self.items = (rest + (self.ctas - 1)) // self.ctas
+        else:
+            self.items = self.of(count)
 
     # ---- items -----------------------------------------------------------------------------------
+
+    def of(self, count: Reg) -> Reg:
+        """How many of so many tiles are this CTA's: every n-th from its own number on."""
+        rest = ptx.inst.selp.u32(0, count - self.cta, self.cta >= count)
+        return if_not_below(rest + (self.ctas - 1), self.ctas)
 
     def item(self, index: Reg) -> Item:
         """The item of this number, below `items`."""
@@ -218,7 +222,7 @@ class Schedule:
         elif self.rank is not None and self.shape.cluster == "depth":
             # As many stages for each CTA; beyond K there are zeros.
             size = self.shape.clustered
-            steps = reg.from_((self.steps + (size - 1)) // size, u32)
+            steps = reg.from_(by_number(self.steps + (size - 1), size), u32)
             first = low(self.rank, steps)
         return Item(tile, first, steps, share)
 
@@ -250,13 +254,16 @@ class Schedule:
 
     def banded(self, at: Reg, down: Reg) -> tuple[Reg, Reg]:
         """The row and the column, counted in tiles, of the n-th of `down` rows of tiles."""
-        size = low(self.across, self.shape.band)
-        band = at // size
-        top = low(band, self.shape.band)
-        inside = at - low(band, size)
-        high = ptx.inst.min.u32(down - top, self.shape.band)
-        column = inside // high
-        return top + (inside - low(column, high)), column
+        row, column = reg.scalar(u32, init=0), reg.from_(at, u32)
+        with ptx.if_(down > 1):
+            size = low(self.across, self.shape.band)
+            band = if_not_below(at, size)
+            top = low(band, self.shape.band)
+            inside = at - low(band, size)
+            high = ptx.inst.min.u32(down - top, self.shape.band)
+            column.set(inside // high)
+            row.set(top + (inside - low(column, high)))
+        return row, column
 
 
 def no_segment() -> Segment:
@@ -271,4 +278,4 @@ def low(a: Reg | int, b: Reg | int) -> Reg:
 
 
 def _ceil(size: Reg, unit: int) -> Reg:
-    return (size + (unit - 1)) // unit
+    return by_number(size + (unit - 1), unit)

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pyptx import Reg, device, ptx
 from pyptx._target import Target
+from pyptx.ops.tensor_core.divide import by_number
 from pyptx.ops.tensor_core.epilogue import Epilogue
 from pyptx.types import DType, f32, s8, s32, tf32, u8
 
@@ -221,7 +222,7 @@ def clusters_at_once(size: int, ctas: int) -> int:
 
 def rank_of(cta: Reg, size: int) -> Reg:
     """The rank in its cluster, of so many CTAs, of the CTA of this number."""
-    return cta & (size - 1) if size & (size - 1) == 0 else ptx.inst.rem.u32(cta, size)
+    return cta - ptx.inst.mul.lo.u32(by_number(cta, size), size)
 
 
 def first_sum(lane: Reg) -> tuple[Reg, Reg]:
