@@ -114,7 +114,7 @@ def _operands(
         of_a, of_b, *operands = operands
         if call.blocks == "column":
             of_b = _to(of_b, -1, columns, repeated=True)
-        scales = [of_a, of_b]
+        scales = [_padded(of_a, -1), of_b]
     several = call.spread in (None, "G")
     flags = [several and x.ndim > 2 for x in scales]
     if call.epilogue is None:
@@ -226,7 +226,7 @@ def ragged_scaled(
         _KINDS[str(a.dtype)], _KINDS[str(b.dtype)], out, "K", "K", b_batched=True, ragged="M",
         blocks=blocks, batches=(False, True),
     )  # fmt: skip
-    return _launch_ragged(product)(a, b, lengths, of_a, of_b)[:, :n]
+    return _launch_ragged(product)(a, b, lengths, _padded(of_a, -1), of_b)[:, :n]
 
 
 @lru_cache(plan.KEPT)

@@ -133,7 +133,8 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     scales: list[Any] = []
     if call.blocks:
         of_a, of_b, *operands = operands
-        scales = [of_a, _to(of_b, -1, columns) if call.blocks == "column" else of_b]
+        of_b = _to(of_b, -1, columns) if call.blocks == "column" else of_b
+        scales = [_padded(of_a, -1), of_b]
     given = [x if i < as_given else _to(x, -1, columns) for i, x in enumerate(operands)]
     given = [*scales, *given]
     product = replace(_product(call, a, bs[0], len(given)), rounded=split)
@@ -188,8 +189,9 @@ def ragged(
         depth = a.shape[-1] if b_major == "MN" else b.shape[-1]
         a, b = _to(a, -1, depth), _to(b, -2 if b_major == "MN" else -1, depth)
     m, n, k = call.sizes(a, b)
-    if blocks == "column":
-        scales = [scales[0], _to(scales[1], -1, n)]
+    if blocks:
+        of_a, of_b = scales
+        scales = [_padded(of_a, -1), _to(of_b, -1, n) if blocks == "column" else of_b]
     known = all(isinstance(size, int) for size in (m, n, k, groups))
     shape = (
         plan.choose_ragged(product, m, n, k, groups)

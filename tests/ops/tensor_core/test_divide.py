@@ -12,29 +12,7 @@ from pyptx.ops.tensor_core.divide import by_number, factor, if_not_below
 from pyptx.types import u32
 
 TOP = 2**32 - 1
-DIVISORS = (1, 2, 3, 4, 5, 6, 7, 9, 11, 12, 13, 48, 64, 96, 160, 192, 641, 65537, 2**31, TOP)
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-    9,
-    10,
-    11,
-    12,
-    13,
-    48,
-    64,
-    96,
-    160,
-    192,
-    641,
-    2**16 + 1,
-    2**31,
-    TOP,
-)
+DIVISORS = [*range(1, 14), 48, 64, 96, 160, 192, 641, 2**16 + 1, 2**31, TOP]
 
 
 def _values(divisor: int) -> np.ndarray:

@@ -37,7 +37,7 @@ def _scales(product: Product) -> Iterator[Tile]:
         return
     of_a, of_b = map(_batch, product.batches[:2])
     across = "N" if product.blocks == "column" else "NB"
-    yield Tile(*_starred(product, (*of_a, "M", "KB")), f32)
+    yield Tile(*_starred(product, (*of_a, "M", "KA")), f32)  # KB, and zeros up to 16 bytes
     yield Tile(*_starred(product, (*of_b, "KB", across)), f32)
 
 
@@ -94,19 +94,24 @@ def names(product: Product, *, split: bool = False) -> list[str]:
 def run_time(product: Product) -> dict[str, Any]:
     """Dimensions whose sizes are known when a kernel runs; devices may split the parallel ones."""
     if product.ragged == "M" and product.blocks == "block":
-        return {"parallel": (), "dynamic": ("M", "N", "K", "KB", "NB")}
+        return {"parallel": (), "dynamic": ("M", "N", "K", "KA", "KB", "NB")}
     if product.ragged == "M":
-        return {"parallel": ("N",), "dynamic": ("M", "K", *(("KB",) if product.blocks else ()))}
+        return {
+            "parallel": ("N",),
+            "dynamic": ("M", "K", *(("KA", "KB") if product.blocks else ())),
+        }
     if product.ragged == "K":
         return {"parallel": ("M", "N"), "dynamic": ("K",)}
     batch = _batch(product.batched)
     if product.amax:  # a row's largest value may not be on several devices
-        scales = ("KB", *(("NB",) if product.blocks == "block" else ())) if product.blocks else ()
+        scales = (
+            ("KA", "KB", *(("NB",) if product.blocks == "block" else ())) if product.blocks else ()
+        )
         return {"parallel": ("M", *batch), "dynamic": ("N", "K", *scales)}
     if product.blocks == "block":  # 128 columns with one scale may not be on two devices
-        return {"parallel": ("M", *batch), "dynamic": ("N", "K", "KB", "NB")}
+        return {"parallel": ("M", *batch), "dynamic": ("N", "K", "KA", "KB", "NB")}
     if product.blocks == "column":
-        return {"parallel": ("M", "N", *batch), "dynamic": ("K", "KB")}
+        return {"parallel": ("M", "N", *batch), "dynamic": ("K", "KA", "KB")}
     if product.divisible:
         return {"parallel": ("M", "N", "K", *batch)}
     return {"parallel": ("M", "N", *batch), "dynamic": ("K",)}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from pyptx import Kernel, Reg, Tensor, ptx, reg
 from pyptx.device import WARP
-from pyptx.ops.tensor_core import arrays, mainloop, workspace
+from pyptx.ops.tensor_core import arrays, mainloop, scale_stages, workspace
 from pyptx.ops.tensor_core.cluster_sums import ClusterSums
 from pyptx.ops.tensor_core.elements import Elements
 from pyptx.ops.tensor_core.operands import Operand, Team, is_read_once, leaves_first, operand
@@ -50,7 +50,7 @@ def build(product: Product, shape: Shape, ctas: int = CTAS) -> Kernel:
         cluster=(shape.cluster_size, 1, 1),
         arch="auto",
         # With one CTA on an SM, `setmaxnreg` has registers to give.
-        **({} if shape.registers is None else {"minnctapersm": 1}),
+        **({} if _registers(shape) is None else {"minnctapersm": 1}),
         cooperative=shape.split,
     )
 
@@ -83,12 +83,12 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
         rows = sizes.m if product.ragged == "M" else sizes.k
         groups = Groups(named["GROUPS"], rows, shape.rows)
 
+    scales = _scales(product, shape, sizes, named)
     end = _End.of(product, shape, named, elements, schedule)
     with ptx.if_(thread == 0):
-        for described in (*a.maps, *b.maps, *end.maps):
-            ptx.inst.prefetch.tensormap(ptx.addr(described))
-        ring.init()
-        ptx.fence.mbarrier_init()
+        more = () if scales is None else (scales,)
+        maps = [described for each in (a, b, *more, end) for described in each.maps]
+        _begin(maps, ring, *(each.ring for each in more))
     if groups is not None:
         with ptx.if_(thread < WARP):
             groups.fill(thread)
@@ -96,28 +96,53 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
     if schedule is None:
         assert groups is not None
         schedule = _schedule(product, shape, sizes, steps, groups)
+    registers = _registers(shape)
     with ptx.if_(thread < WARPGROUP):
-        if shape.registers is not None:
-            ptx.setmaxnreg(shape.registers[0], inc=False)
+        if registers is not None:
+            ptx.setmaxnreg(registers[0], inc=False)
+        if scales is not None:
+            with ptx.if_((thread >> 5) == scale_stages.FETCHING):
+                scales.fetch(schedule, thread & (WARP - 1))
         with ptx.if_(thread == 0):
             fetch = partial(mainloop.produce, ring, a, b, schedule, product.depth)
-            if not _may_read_once(product, shape):
-                fetch()
-            else:
-                with ptx.if_(is_read_once(schedule.down == 1, sizes.n, steps)):
-                    fetch(leaves_first())
-                with ptx.else_():
-                    fetch()
+            _fetching(product, shape, fetch, is_read_once(schedule.down == 1, sizes.n, steps))
     with ptx.else_():
-        if shape.registers is not None:
-            ptx.setmaxnreg(shape.registers[1])
+        if registers is not None:
+            ptx.setmaxnreg(registers[1])
         lane = (thread - WARPGROUP) & (WARPGROUP - 1)
         # The same in all lanes, which the assembler knows of a shuffle: descriptors are uniform.
         group = ptx.inst.shfl.sync.idx.b32((thread - WARPGROUP) >> 7, 0, 31, 0xFFFFFFFF)
         finish = partial(end.finish, group, lane)
         consumer = mainloop.Consumer(product, shape, ring, a, b, group, lane, finish)
-        _promoted(consumer, sizes, named).run(schedule)
+        if product.promoted:
+            consumer = promoting(consumer, scales)
+        consumer.run(schedule)
         end.wait(lane)
+
+
+def _registers(shape: Shape) -> tuple[int, int] | None:
+    """Of a thread that fetches, and of one that multiplies; None where all have enough."""
+    return (24, 240) if shape.groups > 1 else None
+
+
+def _begin(maps: Sequence[Any], *rings: Any) -> None:
+    """Have tensor maps brought near, and make the mbarriers. One thread."""
+    for described in maps:
+        ptx.inst.prefetch.tensormap(ptx.addr(described))
+    for ring in rings:
+        ring.init()
+    ptx.fence.mbarrier_init()
+
+
+def _fetching(product: Product, shape: Shape, fetch: Callable[..., None], once: Reg) -> None:
+    """Fetch A and B; lines of B that are read `once` leave the cache first."""
+    if not _may_read_once(product, shape):
+        fetch()
+        return
+    with ptx.if_(once):
+        fetch(leaves_first())
+    with ptx.else_():
+        fetch()
 
 
 def _may_read_once(product: Product, shape: Shape) -> bool:
@@ -187,16 +212,14 @@ class _End:
             shared.give(share, *where, values)
 
 
-def _promoted(
-    consumer: mainloop.Consumer, sizes: arrays.Sizes, named: dict[str, Tensor]
-) -> mainloop.Consumer:
-    """The same warpgroup where sums are promoted, with its block scales if there are any."""
-    if not consumer.product.promoted:
-        return consumer
-    if consumer.product.blocks is None:
-        return promoting(consumer, None)
-    scales = Scales(consumer.product, sizes, named["A_SCALE"], named["B_SCALE"])
-    return promoting(consumer, scales)
+def _scales(
+    product: Product, shape: Shape, sizes: arrays.Sizes, named: dict[str, Tensor]
+) -> scale_stages.ScaleStages | None:
+    """The block scales, if there are any."""
+    if product.blocks is None:
+        return None
+    scales = Scales(product, sizes, named["A_SCALE"], named["B_SCALE"])
+    return scale_stages.ScaleStages.of(scales, shape)
 
 
 def _factors(product: Product, shape: Shape, named: dict[str, Tensor]) -> tuple[Operand, Operand]:

@@ -53,7 +53,7 @@ def _perhaps_promoted(shape: Shape) -> Cut:
 
 def _any_promoted() -> Shape:
     """The shape for sizes that are known only when the kernel runs, where sums are promoted."""
-    return Shape(128, 128, stages=6, band=16)
+    return Shape(128, 128, stages=6, panels=1, band=16)
 
 
 def _promoted(shape: Shape) -> tuple[Cut, Cut]:
@@ -87,15 +87,19 @@ _DEEP: Final = tuple(
 
 
 PROMOTED_CUTS: Final = (
-    _promoted(Shape(256, 128, blocks=2, stages=4, band=12))[0],
-    *_promoted(Shape(128, 128, stages=6, band=16)),
+    _promoted(Shape(256, 128, blocks=2, stages=4, panels=1, band=12))[0],
+    *_promoted(_any_promoted()),
     *_promoted(Shape(64, 128, stages=8, band=16)),
 )
 """Of products whose sums are promoted."""
 PROMOTED_OTHERS: Final = (
     _perhaps_promoted(Shape(128, 3 * ROWS, stages=4, band=16)),
     _perhaps_promoted(Shape(128, 3 * ROWS, stages=4, band=16, split=True)),
-    *(_perhaps_promoted(shape) for shape in _DEEP if shape.columns <= BLOCK),
+    *(
+        _perhaps_promoted(shape if shape.rows == ROWS else replace(shape, stages=4))
+        for shape in _DEEP
+        if shape.columns <= BLOCK  # and scales have room beside the sums
+    ),
 )
 """The same, chosen from where they have been measured."""
 
@@ -137,7 +141,13 @@ OTHERS: Final = tuple(
 
 def any_size(product: Product) -> Shape:
     """The shape for sizes that are known only when the kernel runs."""
-    return _any_promoted() if product.promoted else Shape()
+    return _with_panels(_any_promoted(), product) if product.promoted else Shape()
+
+
+def _with_panels(shape: Shape, product: Product) -> Shape:
+    """A shape of promoted sums: block scales leave room for a panel of results, where two are
+    faster."""
+    return shape if product.blocks else replace(shape, panels=2)
 
 
 def cuts(product: Product) -> tuple[Cut, ...]:
@@ -148,7 +158,12 @@ def cuts(product: Product) -> tuple[Cut, ...]:
 
 def candidates(product: Product) -> tuple[Cut, ...]:
     """The same with shapes that have not been measured: what `make tune` measures."""
-    return (*PROMOTED_CUTS, *PROMOTED_OTHERS) if product.promoted else (*CUTS, *OTHERS)
+    if not product.promoted:
+        return *CUTS, *OTHERS
+    return tuple(
+        replace(cut, shape=_with_panels(cut.shape, product))
+        for cut in (*PROMOTED_CUTS, *PROMOTED_OTHERS)
+    )
 
 
 def choose(product: Product, m: int, n: int, k: int, matrices: int = 1) -> Shape | FewRows:

@@ -13,56 +13,55 @@ of both, had both begun at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from pyptx import Reg, ptx, reg
 from pyptx.ops.tensor_core.mainloop import Consumer, Sums, become
-from pyptx.ops.tensor_core.scales import HALF, Path, Scales, count_of_wholes, promote
-from pyptx.ops.tensor_core.schedule import Place, Schedule, low
-from pyptx.ops.tensor_core.shape import BLOCK, ROWS, first_sum, turn_of
+from pyptx.ops.tensor_core.scale_stages import ScaleStages, Walk
+from pyptx.ops.tensor_core.scales import promote
+from pyptx.ops.tensor_core.schedule import Schedule
+from pyptx.ops.tensor_core.shape import BLOCK, turn_of
 from pyptx.types import f32, u32
 
-AHEAD: Final = 2
-"""Stages of a pair, and those whose scales are loaded at a time, while as many stages before them
-are multiplied: a load takes longer than a stage."""
+PAIR: Final = 2
+"""Stages whose sums are made at a time, where registers hold those of both."""
 
 
 @dataclass(frozen=True)
 class Promoting(Consumer):
     """The same with the scales of A and B, where there are any."""
 
-    scales: Scales | None
+    scales: ScaleStages | None
 
     def run(self, schedule: Schedule) -> None:
         """All items of this CTA."""
         total, part = (
             [list(reg.wgmma_frag(n=self.shape.columns, dtype=f32)) for _ in range(count)]
-            for count in (self.shape.blocks, AHEAD if self._in_pairs else 1)
+            for count in (self.shape.blocks, PAIR if self._in_pairs else 1)
         )
         for register in (r for sums in part for r in sums):
             register.set(0.0)
         state, read = self.ring.consumer(), self.ring.consumer()
+        groups = None if self.scales is None else self.scales.ring.consumer()
         if self._by_two:
             with ptx.if_(self.group > 0):
                 turn_of(1 - self.group).arrive()
         with schedule.walk() as item:
-            left = self.left_of(item)
+            scales = None
+            if self.scales is not None:
+                scales = self.scales.walk(item, self.group, self.lane, groups)
+            walk = _Walk(state, read, self.left_of(item), scales)
             place = schedule.place(item)
-            block = reg.from_(item.first, u32)
-            end = item.first + item.steps
-            # CTAs that divide K may have stages beyond it, which are zeros and have no scales.
-            there = ptx.inst.min.u32(end, schedule.steps) if self._may_be_beyond else end
             for register in (r for sums in total for r in sums):
                 register.set(0.0)
-            path = None if self.scales is None else self._path(self.scales, place, block)
-            walk = _Walk(state, read, left, place, block, end, there, schedule.steps, path)
             if self._in_pairs:
-                self._all_in_pairs(walk, total[0], part, item.steps)
+                with ptx.if_((item.steps & 1) == 1):
+                    self._stages(walk, total, part[0], 1)
+                for _ in ptx.range_(0, item.steps >> 1, dtype=u32):
+                    self._pair(walk, total[0], part)
             else:
-                self._one_by_one(walk, total, part)
+                self._stages(walk, total, part[0], item.steps)
             for i, sums in enumerate(total):
                 self.finish(item, place, i, sums)
         if self._by_two:
@@ -75,52 +74,70 @@ class Promoting(Consumer):
 
     @property
     def _in_pairs(self) -> bool:
-        """Whether registers hold the sums of two stages. So many scales of columns leave none."""
-        return (
-            self.shape.blocks == 1
-            and self.shape.columns <= BLOCK
-            and self.product.blocks != "column"
-        )
+        """Whether registers hold the sums of two stages: not beside scales of single columns."""
+        few = self.shape.blocks == 1 and self.shape.columns <= BLOCK
+        return few and self.product.blocks != "column"
 
-    @property
-    def _may_be_beyond(self) -> bool:
-        return self.shape.cluster == "depth"
+    def _stages(self, walk: _Walk, total: Sums, part: list[Reg], steps: Reg | int) -> None:
+        """Add the products of as many stages to `total`.
 
-    # ---- a stage after the other -----------------------------------------------------------------
+        While the last products of a stage are made, the next stage is waited for and its scales are
+        loaded: the tensor cores would wait for what comes between these products and the next.
+        """
+        scales = walk.scales
+        by_column = scales is not None and scales.stages.scales.by_column
+        self.wait(walk.state, walk.left)
+        own = [reg.from_(x, f32) for x in walk.read_scales()]
+        index = reg.scalar(u32, init=0)
+        with ptx.while_(lambda: index < steps):
+            index += 1
+            following = [reg.scalar(f32, init=0.0) for _ in own]
+            for i, sums in enumerate(total):
+                last = i == len(total) - 1
+                self._take_turn()
+                self.multiply([part] * len(total), walk.state.stage, [i], add=False)
+                self._give_turn()
+                if last and not by_column:
+                    self._look_ahead(walk, following, index < steps)
+                ptx.wgmma.wait_group(0)
+                if last:
+                    self._release(walk.read)
+                columns = scales.pairs() if scales is not None and by_column else ()
+                rows, wholes = own[2 * i : 2 * i + 2], own[2 * len(total) :]
+                promote(sums, part, rows, wholes, columns)
+            if by_column:
+                self._look_ahead(walk, following, index < steps)
+            become(own, following)
 
-    def _one_by_one(self, walk: _Walk, total: Sums, part: Sums) -> None:
-        """The stages of an item."""
-        scales = self._scales(walk)
-        with ptx.while_(lambda: walk.block < walk.end):
-            following: list[list[Reg]] = []
-
-            def load() -> None:
-                following.extend(self._loads(walk, AHEAD))
-
-            for i, own in enumerate(scales):
-                with ptx.if_(walk.block < walk.end) if i else nullcontext():
-                    self.wait(walk.state, walk.left)
-                    self._stage(walk, total, part[0], own, None if i else load)
-            become(scales, following)
-
-    def _stage(
-        self, walk: _Walk, total: Sums, part: list[Reg], scales: Sequence[Reg],
-        load: Callable[[], None] | None = None,
-    ) -> None:  # fmt: skip
-        """Add the products of a stage to `total`; `load` runs while they are made."""
-        for i, sums in enumerate(total):
-            self._take_turn()
-            self.multiply([part] * len(total), walk.state.stage, [i], add=False)
-            self._give_turn()
-            if i == 0 and load is not None:
-                load()
-            factors = self._factors(scales, i, walk, 0)
-            ptx.wgmma.wait_group(0)
-            if i == len(total) - 1:
-                self._release(walk.read)
-            promote(sums, part, *factors)
+    def _look_ahead(self, walk: _Walk, scales: list[Reg], more: Reg) -> None:
+        """Go on to the next stage, and load its scales, if there is one."""
         walk.state.advance()
-        walk.go_on(1)
+        if walk.scales is not None:
+            walk.scales.go_on()
+        with ptx.if_(more):
+            self.wait(walk.state, walk.left)
+            become(scales, walk.read_scales())
+
+    def _pair(self, walk: _Walk, total: list[Reg], part: Sums) -> None:
+        """Add the products of two stages."""
+        state, stages, scales = walk.state, list[Reg](), list[list[Reg]]()
+        for _ in part:
+            self.wait(state, walk.left)
+            stages.append(reg.from_(state.stage, u32))
+            scales.append(walk.read_scales())
+            if walk.scales is not None:
+                walk.scales.go_on()
+            state.advance()
+        self._take_turn()
+        for sums, stage in zip(part, stages, strict=True):
+            self.multiply([sums], stage, [0], add=False)
+        for i, (own, sums) in enumerate(zip(scales, part, strict=True)):
+            ptx.wgmma.wait_group(len(part) - 1 - i)
+            self._release(walk.read)
+            if i == 0:
+                # The second stage's products are left: the other's begin when they end.
+                self._give_turn()
+            promote(total, sums, own[:2], own[2:], ())
 
     def _take_turn(self) -> None:
         if self._by_two:
@@ -130,115 +147,26 @@ class Promoting(Consumer):
         if self._by_two:
             turn_of(1 - self.group).arrive()
 
-    # ---- two stages at a time --------------------------------------------------------------------
-
-    def _all_in_pairs(self, walk: _Walk, total: list[Reg], part: Sums, steps: Reg) -> None:
-        """The stages of an item, of which the first is alone where their number is odd."""
-        with ptx.if_((steps & 1) == 1):
-            scales = walk.scales(0)
-            self.wait(walk.state, walk.left)
-            self._stage(walk, [total], part[0], scales)
-        ahead = self._scales(walk)
-        with ptx.while_(lambda: walk.block < walk.end):
-            self._pair(walk, total, part, ahead)
-
-    def _pair(self, walk: _Walk, total: list[Reg], part: Sums, scales: list[list[Reg]]) -> None:
-        """Add the products of two stages, and load the scales of the next ones meanwhile."""
-        state = walk.state
-        self.wait(state, walk.left)
-        first = reg.from_(state.stage, u32)
-        state.advance()
-        self.wait(state, walk.left)
-        self._take_turn()
-        for sums, stage in zip(part, (first, state.stage), strict=True):
-            self.multiply([sums], stage, [0], add=False)
-        state.advance()
-        following = self._loads(walk, AHEAD)
-        for i, (own, sums) in enumerate(zip(scales, part, strict=True)):
-            factors = self._factors(own, 0, walk, i)
-            ptx.wgmma.wait_group(len(part) - 1 - i)
-            self._release(walk.read)
-            if i == 0:
-                # The second stage's products are left: the other's begin when they end.
-                self._give_turn()
-            promote(total, sums, *factors)
-        walk.go_on(len(part))
-        become(scales, following)
-
-    # ---- scales ----------------------------------------------------------------------------------
-
-    def _scales(self, walk: _Walk) -> list[list[Reg]]:
-        """Those of the first stages, in registers of their own."""
-        return [[reg.from_(x, f32) for x in own] for own in self._loads(walk, 0)]
-
-    def _loads(self, walk: _Walk, ahead: int) -> list[list[Reg]]:
-        """What a thread has of the scales of as many stages, so many ahead."""
-        if self.scales is None:
-            return [[] for _ in range(AHEAD if self._in_pairs else 1)]
-        return [walk.scales(ahead + i) for i in range(AHEAD)]
-
-    def _path(self, scales: Scales, place: Place, block: Reg) -> Path:
-        """A's scales of each of this thread's rows, then B's where columns of a block have one."""
-        first, _ = first_sum(self.lane)
-        top = place.row + low(self.group, ROWS * self.shape.blocks)
-        top = top + first
-        rows = [top + (ROWS * i + 8 * half) for i in range(self.shape.blocks) for half in range(2)]
-        wholes = 0 if scales.by_column else count_of_wholes(self.shape.columns)
-        columns = [place.column + HALF * j if j else place.column for j in range(wholes)]
-        return scales.path(place.matrix, rows, columns, block)
-
-    def _factors(
-        self, scales: Sequence[Reg], i: int, walk: _Walk, ahead: int
-    ) -> tuple[Sequence[Reg], Sequence[Reg], Sequence[Sequence[Reg]]]:
-        """What `promote` multiplies by: of a block's rows, of blocks of columns, and of columns."""
-        if self.scales is None:
-            return (), (), ()
-        rows, whole = scales[2 * i : 2 * i + 2], scales[2 * self.shape.blocks :]
-        if not self.scales.by_column:
-            return rows, whole, ()
-        block = walk.block + ahead if ahead else walk.block
-        if self._may_be_beyond:
-            block = ptx.inst.min.u32(block, walk.steps - 1)
-        left = walk.place.column + first_sum(self.lane)[1]
-        columns = [left + 8 * j for j in range(self.shape.columns // 8)]
-        return rows, (), self.scales.pairs(walk.place.matrix, columns, block)
-
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """Where a warpgroup is in an item: the stages that it multiplies and reads, and the block of K.
+    """Where a warpgroup is in an item.
 
-    left    values that are left of a group's part of K, where it has one
-    end     the block after the item's last
-    there   the block after the last that has scales
-    steps   blocks of the whole of K
-    path    where the scales are
+    state, read   the stages that it multiplies and reads
+    left          values that are left of a group's part of K, where it has one
+    scales        where its scales are, if there are any
     """
 
     state: Any
     read: Any
     left: Reg | None
-    place: Place
-    block: Reg
-    end: Reg
-    there: Reg
-    steps: Reg
-    path: Path | None
+    scales: Walk | None
 
-    def scales(self, ahead: int) -> list[Reg]:
-        """Those of a stage so many ahead, where there are any."""
-        if self.path is None:
-            return []
-        block = self.block + ahead if ahead else self.block
-        return self.path.load(ahead, block < self.there)
-
-    def go_on(self, count: int) -> None:
-        """To a later block of K."""
-        self.block.set(self.block + count)
-        if self.path is not None:
-            self.path.go_on(count)
+    def read_scales(self) -> list[Reg]:
+        """A stage's scales of the thread's rows, then of equal parts of the columns."""
+        return [] if self.scales is None else [*self.scales.rows(), *self.scales.wholes()]
 
 
-def promoting(consumer: Consumer, scales: Scales | None) -> Consumer:
+def promoting(consumer: Consumer, scales: ScaleStages | None) -> Consumer:
     """The same warpgroup with these scales."""
     return Promoting(**{f.name: getattr(consumer, f.name) for f in fields(consumer)}, scales=scales)

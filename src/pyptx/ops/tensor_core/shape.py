@@ -204,11 +204,6 @@ class Shape:
         """Of a CTA: one warpgroup more, which fetches."""
         return WARPGROUP * (1 + self.groups)
 
-    @property
-    def registers(self) -> tuple[int, int] | None:
-        """Of a thread that fetches, and of one that multiplies; None where all have enough."""
-        return (24, 240) if self.groups > 1 else None
-
 
 def clusters_at_once(size: int, ctas: int) -> int:
     """Clusters of so many CTAs that run at a time where `ctas` CTAs do, at least one.
