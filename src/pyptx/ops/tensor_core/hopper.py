@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from pyptx import Kernel, Reg, Tensor, ptx, reg
 from pyptx.device import WARP
@@ -29,6 +29,11 @@ from pyptx.ops.tensor_core.shape import (
 )
 from pyptx.types import u32
 
+FEW_REGISTERS: Final = 24
+"""Of a thread that fetches."""
+MANY_REGISTERS: Final = 240
+"""Of a thread that multiplies."""
+
 
 def build(product: Product, shape: Shape, ctas: int = CTAS) -> Kernel:
     """The kernel of A, B, and the epilogue's arrays to D, on `ctas` CTAs at most.
@@ -50,7 +55,7 @@ def build(product: Product, shape: Shape, ctas: int = CTAS) -> Kernel:
         cluster=(shape.cluster_size, 1, 1),
         arch="auto",
         # With one CTA on an SM, `setmaxnreg` has registers to give.
-        **({} if _registers(shape) is None else {"minnctapersm": 1}),
+        **({"minnctapersm": 1} if shape.groups > 1 else {}),
         cooperative=shape.split,
     )
 
@@ -73,16 +78,14 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
     consumers = shape.per_tile * (shape.cluster_size if shape.shares else 1)
     ring = ptx.ring(shape.stages, consumers=consumers)
     sizes = arrays.sizes(product, named["A"], named["D"])
-    elements = Elements(product, sizes, [named[n] for n in names if n[0] == "E"], named.get("AMAX"))
+    operands = [named[name] for name in names if name[0] == "E"]
+    elements = Elements(product, sizes, operands, named.get("AMAX"))
     thread = reg.from_(ptx.special.tid.x(), u32)
     steps = (sizes.k + (product.depth - 1)) // product.depth
-    groups = schedule = None
+    schedule = None
     if product.ragged is None:
         schedule = Schedule(shape, sizes, steps, shape.columns // product.factors)
-    else:
-        rows = sizes.m if product.ragged == "M" else sizes.k
-        groups = Groups(named["GROUPS"], rows, shape.rows)
-
+    groups = _groups(product, shape, sizes, named)
     scales = _scales(product, shape, sizes, named)
     end = _End.of(product, shape, named, elements, schedule)
     with ptx.if_(thread == 0):
@@ -93,22 +96,21 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
         with ptx.if_(thread < WARP):
             groups.fill(thread)
     _everybody(shape)
-    if schedule is None:
-        assert groups is not None
+    if groups is not None:
         schedule = _schedule(product, shape, sizes, steps, groups)
-    registers = _registers(shape)
+    assert schedule is not None
     with ptx.if_(thread < WARPGROUP):
-        if registers is not None:
-            ptx.setmaxnreg(registers[0], inc=False)
+        _give_registers(shape, FEW_REGISTERS, inc=False)
         if scales is not None:
             with ptx.if_((thread >> 5) == scale_stages.FETCHING):
                 scales.fetch(schedule, thread & (WARP - 1))
         with ptx.if_(thread == 0):
             fetch = partial(mainloop.produce, ring, a, b, schedule, product.depth)
+            if scales is not None:
+                fetch = partial(fetch, before=scales.copies().before)
             _fetching(product, shape, fetch, is_read_once(schedule.down == 1, sizes.n, steps))
     with ptx.else_():
-        if registers is not None:
-            ptx.setmaxnreg(registers[1])
+        _give_registers(shape, MANY_REGISTERS, inc=True)
         lane = (thread - WARPGROUP) & (WARPGROUP - 1)
         # The same in all lanes, which the assembler knows of a shuffle: descriptors are uniform.
         group = ptx.inst.shfl.sync.idx.b32((thread - WARPGROUP) >> 7, 0, 31, 0xFFFFFFFF)
@@ -120,9 +122,10 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
         end.wait(lane)
 
 
-def _registers(shape: Shape) -> tuple[int, int] | None:
-    """Of a thread that fetches, and of one that multiplies; None where all have enough."""
-    return (24, 240) if shape.groups > 1 else None
+def _give_registers(shape: Shape, count: int, *, inc: bool) -> None:
+    """Of a thread; with one warpgroup that multiplies, all have enough."""
+    if shape.groups > 1:
+        ptx.setmaxnreg(count, inc=inc)
 
 
 def _begin(maps: Sequence[Any], *rings: Any) -> None:
@@ -235,6 +238,15 @@ def _factors(product: Product, shape: Shape, named: dict[str, Tensor]) -> tuple[
         operand([named["A"]], product.a_major, shape.rows, shape.stages, product.a_batched, of_a),
         operand(tensors, product.b_major, shape.columns, shape.stages, product.b_batched, of_b),
     )
+
+
+def _groups(
+    product: Product, shape: Shape, sizes: arrays.Sizes, named: dict[str, Tensor]
+) -> Groups | None:
+    """The groups of a product that is ragged."""
+    if product.ragged is None:
+        return None
+    return Groups(named["GROUPS"], sizes.m if product.ragged == "M" else sizes.k, shape.rows)
 
 
 def _schedule(

@@ -26,9 +26,14 @@ Sums: TypeAlias = "list[list[Reg]]"
 
 
 def produce(
-    ring: Any, a: Operand, b: Operand, schedule: Schedule, depth: int, policy: Reg | None = None
-) -> None:
-    """Fill stages, item after item. One thread. `policy` is that of the lines of B."""
+    ring: Any, a: Operand, b: Operand, schedule: Schedule, depth: int, policy: Reg | None = None,
+    before: Callable[[Place, Reg, Reg], None] | None = None,
+) -> None:  # fmt: skip
+    """Fill stages, item after item. One thread.
+
+    policy   that of the lines of B
+    before   called before each stage, with its item's place, its number along K and in the item
+    """
     state = ring.producer()
     with schedule.walk() as item:
         place = schedule.place(item)
@@ -36,7 +41,9 @@ def produce(
         if item.begin is not None:
             k += item.begin
         row = place.row if place.source is None else place.source
-        for _ in ptx.range_(0, item.steps, dtype=u32):
+        for i in ptx.range_(0, item.steps, dtype=u32):
+            if before is not None:
+                before(place, item.first + i, i)
             full = acquire(ring, state, shared=a.shared or b.shared)
             full.arrive_expect_tx(a.bytes + b.bytes)
             a.fetch(state.stage, full, row, k, place.matrix)

@@ -61,44 +61,34 @@ class ScaleStages:
         if by_column:
             maps.append(scales.of_b.tma_desc((*before[1], *dims), layout=Layout.ROW))
         warps = shape.per_tile * WARPGROUP // WARP
-        # Lane 0 arrives with what is copied, and once more after stores.
+        # One thread arrives with what it copies, and one after stores.
         ring = ptx.ring(SLOTS, producers=1 if by_column else 2, consumers=warps)
         return ScaleStages(scales, shape, rows, of_b, tuple(maps), ring)
 
-    # ---- the warp that fetches -------------------------------------------------------------------
+    # ---- those that fetch ------------------------------------------------------------------------
+
+    def copies(self) -> Copies:
+        """For the thread that fetches A and B."""
+        return Copies(self, self.ring.producer())
 
     def fetch(self, schedule: Schedule, lane: Reg) -> None:
-        """Fetch the scales of every item, group after group."""
+        """Fetch B's of every item where a block of columns has one. A warp."""
+        if self.scales.by_column:
+            return
         state = self.ring.producer()
         with schedule.walk() as item:
             place = schedule.place(item)
             block = reg.from_(low(item.first // GROUP, GROUP), u32)
             end = item.first + item.steps
             with ptx.while_(lambda: block < end):
-                self._fetch(schedule, state, place, block, lane)
+                scale = self._whole(schedule, place, block, lane)
+                full = self.ring.acquire(state)
+                there = lane < GROUP * self.of_b.shape[1]
+                ptx.inst.st.shared.f32(self._of_b(state.stage, lane), scale, pred=there)
+                ptx.inst.bar.warp.sync(0xFFFFFFFF)
+                full.arrive(pred=lane == 0)
                 state.advance()
                 block += GROUP
-
-    def _fetch(
-        self, schedule: Schedule, state: Any, place: Place, block: Reg, lane: Reg
-    ) -> None:  # fmt: skip
-        """A group from this block of K on."""
-        by_column, batched = self.scales.by_column, self.scales.product.batches
-        own = [] if by_column else [self._whole(schedule, place, block, lane)]
-        full = self.ring.acquire(state)
-        with ptx.if_(lane == 0):
-            copied = [self.rows, self.of_b] if by_column else [self.rows]
-            full.arrive_expect_tx(sum(each.bytes // SLOTS for each in copied))
-            after = place.matrix if batched[0] else []
-            _copied(self.rows[state.stage], self.maps[0], [block, place.row, *after], full)
-            if by_column:
-                after = place.matrix if batched[1] else []
-                _copied(self.of_b[state.stage], self.maps[1], [place.column, block, *after], full)
-        for scale in own:
-            there = lane < GROUP * self.of_b.shape[1]
-            ptx.inst.st.shared.f32(self._of_b(state.stage, lane), scale, pred=there)
-            ptx.inst.bar.warp.sync(0xFFFFFFFF)
-            full.arrive(pred=lane == 0)
 
     def _whole(self, schedule: Schedule, place: Place, block: Reg, lane: Reg) -> Reg:
         """A lane's scale of B: each eight lanes have a part of the columns."""
@@ -188,6 +178,38 @@ class Walk:
     def _within(self) -> Reg:
         """The block within its group."""
         return self.block & (GROUP - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """What the thread that fetches A and B does for the scales, by TMA.
+
+    It does so before the stages that need them: behind a ring of stages, which memory takes
+    microseconds to fill, they would come last.
+    """
+
+    stages: ScaleStages
+    state: Any
+
+    def before(self, place: Place, block: Reg, index: Reg) -> None:
+        """What comes before an item's stage of this block and index: at times, a group's scales."""
+        first = ((block & (GROUP - 1)) == 0) | (index == 0)
+        with ptx.if_(first):
+            self._copy(place, low(block // GROUP, GROUP))
+            self.state.advance()
+
+    def _copy(self, place: Place, block: Reg) -> None:
+        stages, stage = self.stages, self.state.stage
+        by_column, batched = stages.scales.by_column, stages.scales.product.batches
+        copied = [stages.rows, stages.of_b] if by_column else [stages.rows]
+        full = stages.ring.acquire(self.state)
+        full.arrive_expect_tx(sum(each.bytes // SLOTS for each in copied))
+        after = place.matrix if batched[0] else []
+        row = place.row if place.source is None else place.source
+        _copied(stages.rows[stage], stages.maps[0], [block, row, *after], full)
+        if by_column:
+            after = place.matrix if batched[1] else []
+            _copied(stages.of_b[stage], stages.maps[1], [place.column, block, *after], full)
 
 
 def _copied(target: Any, described: Any, coord: list[Reg], full: Any) -> None:
