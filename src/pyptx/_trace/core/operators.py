@@ -79,17 +79,23 @@ def operation(symbol: str, dtype: DType) -> tuple[str, DType]:
     return spelling, DTYPES[WIDE[arithmetic(dtype).name]] if widens else dtype
 
 
-def without_division(symbol: str, dtype: DType, right: object) -> tuple[str, int] | None:
-    """The operator and number that give an unsigned quotient or remainder by a power of two.
+def operation_on(symbol: str, dtype: DType, right: object) -> tuple[str, DType, int | None]:
+    """The same on this right side, and the number that stands for it where there is another.
 
-    ptxas makes some twenty instructions of a `div` by a constant, with a reciprocal.
+    An unsigned quotient or remainder by a power of two is a shift or a mask: ptxas makes some
+    twenty instructions of a `div` by a number, with a reciprocal. Raises LanguageError for a
+    division by the number 0; warns of comparisons with it that decide nothing.
     """
+    found = operation(symbol, dtype)
+    _check_zero(symbol, right, dtype)
     unsigned = dtype.is_bits or (dtype.is_integer and not dtype.is_signed)
-    if symbol not in ("//", "%") or not unsigned or type(right) is not int:
-        return None
-    if right <= 0 or right & (right - 1):
-        return None
-    return (">>", right.bit_length() - 1) if symbol == "//" else ("&", right - 1)
+    if symbol not in ("//", "%") or not unsigned or type(right) is not int or right < 0:
+        return *found, None
+    if right & (right - 1):
+        return *found, None
+    if symbol == "//":
+        return operation(">>", dtype)[0], found[1], right.bit_length() - 1
+    return operation("&", dtype)[0], found[1], right - 1
 
 
 def spelled_for(table: dict[str, str], symbol: str, dtype: DType) -> str:
@@ -206,7 +212,7 @@ Python makes `i < 0` of `0 > i`.
 """
 
 
-def check_zero(symbol: str, right: object, dtype: DType) -> None:
+def _check_zero(symbol: str, right: object, dtype: DType) -> None:
     """Raises LanguageError for `r // 0` and `r % 0`; warns of `r >= 0`, `r < 0` of an unsigned r.
 
     Of a comparison where the line has the zero itself: a variable that happens to be 0, as in the

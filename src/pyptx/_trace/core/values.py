@@ -37,12 +37,11 @@ from pyptx._trace.core.operators import (
     WIDENING,
     arithmetic,
     beside,
-    check_zero,
     cure_of_number,
     disagree,
     operation,
+    operation_on,
     spelled_for,
-    without_division,
 )
 from pyptx._trace.core.products import product_notes
 from pyptx.errors import LanguageError
@@ -566,10 +565,8 @@ def binary(symbol: str, left: object, right: object) -> Reg:
     if isinstance(right, Not):
         right = materialise(right)
     a, b, dtype = _operands(trace, symbol, left, right)
-    spelling, kind = operation(symbol, dtype)
-    check_zero(symbol, right, dtype)
-    if (shifted := without_division(symbol, dtype, right)) is not None:
-        spelling, b = operation(shifted[0], dtype)[0], Number(shifted[1])
+    spelling, kind, number_instead = operation_on(symbol, dtype, right)
+    b = b if number_instead is None else Number(number_instead)
     result = trace.register(kind)
     trace.write(spelling, result, a, b)
     if symbol == "|":
@@ -606,10 +603,8 @@ def in_place(symbol: str, target: Reg, right: object) -> Reg:
                 ("help", f"r = r {symbol} other makes a new register"),
             ),
         )
-    spelling, _ = operation(symbol, dtype)
-    check_zero(symbol, right, dtype)
-    if (shifted := without_division(symbol, dtype, right)) is not None:
-        spelling, b = operation(shifted[0], dtype)[0], Number(shifted[1])
+    spelling, _, number_instead = operation_on(symbol, dtype, right)
+    b = b if number_instead is None else Number(number_instead)
     # The same register holds the result, so a product keeps its low half.
     trace.write(spelling.replace("mul.wide", "mul.lo"), target.register, a, b)
     return renewed(target, f"`{symbol}=`", told=told)
