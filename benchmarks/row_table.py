@@ -18,7 +18,7 @@ from __future__ import annotations
 import importlib
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, Final
@@ -346,8 +346,13 @@ def timed(
         )  # fmt: skip
 
 
-def candidates(case: Case, mode: str = MODE) -> tuple[dict[tuple[str, str], Call], dict[str, str]]:
-    """What is to be timed, each checked; and why others are not. `mode` is torch.compile's."""
+def candidates(
+    case: Case, mode: str = MODE, names: Collection[str] = ()
+) -> tuple[dict[tuple[str, str], Call], dict[str, str]]:
+    """What is to be timed, each checked; and why others are not.
+
+    `mode` is torch.compile's; `names` are of those that are wanted, all where there is none.
+    """
     op, how = case.operation, {"device": "cuda", "dtype": DTYPES[case.dtype]}
     generator = torch.Generator("cuda").manual_seed(0)
     shapes = [(case.rows, case.columns)] * op.arrays + [(case.columns,)] * op.columns
@@ -367,6 +372,8 @@ def candidates(case: Case, mode: str = MODE) -> tuple[dict[tuple[str, str], Call
     calls: dict[tuple[str, str], Call] = {(FORWARD, COPY): lambda: target.copy_(source)}
     failed: dict[str, str] = {}
     for (direction, name), build in builders(op, tensors, g, mode).items():
+        if names and name not in names:
+            continue
         try:
             call = build()
             check(call(), exact if direction == FORWARD else exact_gradient, case.dtype)

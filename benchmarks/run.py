@@ -41,6 +41,7 @@ GPU_PARTS: Final = {
     "jax_block": ("jax",),
     "row_table": ("jax", "torch"),
     "row_sweep": ("jax", "torch"),
+    "row_floors": ("jax", "torch"),
     "row_limits": ("jax", "torch"),
     "matmul_table": ("jax", "torch"),
     "matmul_sweep": ("jax", "torch"),

@@ -46,12 +46,13 @@ def _parts(folder: Path, part: str, render: Callable[[Record], list[str]]) -> It
 
 JUDGED: Final = (
     "norm_table", "norm_host", "row_table", "matmul_table", "fused_matmul_table", "matmul_steps",
-    "block_scaled_table", "row_sweep", "matmul_sweep", "matmul_power",
+    "block_scaled_table", "row_sweep", "row_floors", "matmul_sweep", "matmul_power",
 )  # fmt: skip
 """Parts whose table shows the bars itself."""
 PARTS: Final[dict[str, Callable[[Record], list[str]]]] = {
     "row_table": rows.row_table,
     "row_sweep": rows.row_sweep,
+    "row_floors": rows.row_floors,
     "matmul_table": products.matmul_table,
     "matmul_sweep": products.matmul_sweep,
     "matmul_power": products.matmul_power,

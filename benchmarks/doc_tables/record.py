@@ -18,6 +18,7 @@ TITLES: Final = {
     "row_sweep": "Row-wise operations of `pyptx.ops` over row lengths, many rows and few",
     "matmul_sweep": "`pyptx.ops.matmul` in bf16 over 1 to 16384 rows, beside cuBLAS",
     "matmul_power": "Large products in bf16, each for two seconds: rate, clock and power",
+    "row_floors": "Row-wise operations of `pyptx.ops`, and kernels that move the same bytes alone",
     "row_table": "Row-wise operations of `pyptx.ops`",
     "norm_table": "`pyptx.ops.rms_norm`",
     "norm_sweep": "`pyptx.ops.rms_norm` over row lengths from 64 to 1M, 1M to 512M values",

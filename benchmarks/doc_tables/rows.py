@@ -46,6 +46,31 @@ def row_sweep(record: Record) -> list[str]:
     ]
 
 
+def row_floors(record: Record) -> list[str]:
+    """A line for each goal: what was reached, and what kernels reach that only move the bytes."""
+    found = {m["name"]: m for m in record["measurements"]}
+    lines = [
+        f"**{TITLES['row_floors']}**: percent of a copy's speed, or microseconds; cold L2 cache",
+        "",
+        "| operation, shape, direction | goal | pyptx | the same bytes alone |",
+        "|---|---:|---:|---:|",
+    ]
+    for bar in record["bars"]:
+        ours, alone = (found[f"{bar['name']}: {who}"] for who in (OURS, ALONE))
+        cells = [_in_unit(m, bar["unit"]) for m in (ours, alone)]
+        ours_cell = f"**{cells[0]}**" if bar["holds"] else cells[0]
+        goal = f"{bar['limit']:g}{bar['unit']}"
+        lines.append(f"| {bar['name']} | {goal} | {ours_cell} | {cells[1]} |")
+    return lines
+
+
+ALONE: Final = "the same bytes alone"
+
+
+def _in_unit(m: dict[str, Any], unit: str) -> str:
+    return f"{m['notes']['share']:.1%}" if unit == "%" else f"{m['median']:.2f} us"
+
+
 def _against(found: dict[str, dict[str, Any]]) -> str:
     """The product's cell and that of the fastest other; dashes where nothing was measured."""
     if not found:

@@ -231,3 +231,19 @@ def test_a_sweep_builds_as_many_cases_as_there_are_processes(tmp_path):
     options = module("norm_cases").Options()
     sweeps.sweep(result, options, map(case, "abcd"), Ahead())
     assert events == [["a", "c"], "a", "c", ["d"], "d"]
+
+
+def test_the_page_has_goals_and_what_memory_allows():
+    measure, rows = module("measure"), module("doc_tables.rows")
+    result = measure.Result("row_floors", {"name": "A GPU"}, {}, {})
+    for who, time, share in (("pyptx", 3.0, 1.02), ("the same bytes alone", 2.5, 1.1)):
+        for name in ("softmax 8 x 8 bf16 forward", "softmax 8 x 8 bf16 backward"):
+            result.put(measure.summarise(f"{name}: {who}", "us", [time], share=share))
+    result.bars = [
+        measure.Bar("softmax 8 x 8 bf16 forward", 102.0, 101.0, "%", at_least=True),
+        measure.Bar("softmax 8 x 8 bf16 backward", 3.0, 2.9, " us"),
+    ]
+    *_, heading, _, first, second = rows.row_floors(result.record())
+    assert heading == "| operation, shape, direction | goal | pyptx | the same bytes alone |"
+    assert first == "| softmax 8 x 8 bf16 forward | 101% | **102.0%** | 110.0% |"
+    assert second == "| softmax 8 x 8 bf16 backward | 2.9 us | 3.00 us | 2.50 us |"

@@ -232,3 +232,69 @@ def test_power_is_read_while_products_are_made(table, monkeypatch):
     assert found.notes["share"] == pytest.approx(found.median / peak, abs=1e-4)
     with pytest.raises(RuntimeError, match="nvidia-smi gave no readings"):
         matmul_power.measured((100, 100, 100), "pyptx", call, 132, Watch())
+
+
+# ---- what memory allows --------------------------------------------------------------------------
+
+
+def test_goals_are_of_all_shapes_and_streams_of_all_arrays(table):
+    import row_floors
+
+    assert set(row_floors.GOALS) == {case.title for case in table.cases()}
+    for name, op in table.OPERATIONS.items():
+        moved = {way: sum(streams) for way, streams in row_floors.STREAMS[name].items()}
+        assert moved == dict(op.moved)
+
+
+def test_the_fastest_of_what_only_moves_counts(table, monkeypatch):
+    """Each call moves the arrays, and the fastest way's readings are those that are kept."""
+    import numpy as np
+    import row_floors
+    from chrome_trace import Activity
+
+    case = table.Case(table.OPERATIONS["swiglu"], 6, 256, "bf16")
+    calls = {
+        ("forward", "copy"): lambda: 1,
+        ("forward", "pyptx"): lambda: 2,
+        ("backward", "pyptx"): lambda: 3,
+    }
+    monkeypatch.setattr(row_floors, "candidates", lambda case, names: (calls, {}))
+    arrays = [np.arange(6 * 128, dtype=np.int32) * (i + 1) for i in range(3)]
+    monkeypatch.setattr(row_floors, "_words", lambda case, count: arrays[:count])
+    monkeypatch.setattr(row_floors, "free", lambda: None)
+    microseconds = {"copy": 8.0, "pyptx": 13.0, "": 0.0}
+
+    def timer(keyed, count):
+        for (direction, who, _), call in keyed.items():
+            if who == row_floors.ALONE:
+                found = call() if direction == "backward" else [call()]
+                exact = arrays[0] ^ arrays[1] ^ (arrays[2] if direction == "backward" else 0)
+                assert all(np.array_equal(np.asarray(x), exact) for x in found)
+        return {
+            key: [[Activity("k", 0.0, microseconds.get(key[1], 20.0 - len(key[2])), 1)]]
+            for key in keyed
+        }
+
+    found = {(m.notes["direction"], m.notes["candidate"]): m for m in row_floors.visit(case, timer)}
+    alone = found["forward", row_floors.ALONE]
+    assert len(alone.notes["way"]) == max(len(str(w)) for w in row_floors.ways(2, 1))
+    assert alone.median == 20.0 - len(alone.notes["way"])
+    assert found["forward", "pyptx"].notes["share"] == round(8 * 3 / 2 / 13, 4)
+    assert found["backward", "pyptx"].notes["share"] == round(8 * 5 / 2 / 13, 4)
+
+
+def test_goals_are_bars(table):
+    import row_floors
+    from measure import Result, summarise
+
+    result = Result("row_floors", {}, {}, {})
+    for title in row_floors.GOALS:
+        for direction in ("forward", "backward"):
+            name = f"{title} {direction}: pyptx"
+            result.put(summarise(name, "us", [2.95], share=1.015))
+    bars = {bar.name: bar for bar in row_floors.bars(result)}
+    assert len(bars) == 2 * len(row_floors.GOALS)
+    assert bars["layer_norm 32768 x 4096 bf16 forward"].holds
+    assert not bars["softmax 65536 x 128 bf16 backward"].holds  # 114 %
+    assert not bars["add_rms_norm 64 x 8192 bf16 forward"].holds  # 2.9 us
+    assert bars["layer_norm 8 x 8192 bf16 backward"].limit == 3.4

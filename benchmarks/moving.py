@@ -1,0 +1,87 @@
+"""Kernels that move arrays and compute nothing to speak of: what memory allows.
+
+Each thread loads vectors of 16 bytes of every input, and stores their exclusive or to every output.
+Without outputs it stores only what never comes about, so that the loads are not left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg
+from pyptx.ops._parameters import with_parameters
+from pyptx.types import s32, u32
+
+VECTOR: Final = 4
+"""Words of 32 bits that a thread loads at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """How many arrays are read and written, and by how many threads of how many vectors each."""
+
+    inputs: int
+    outputs: int
+    threads: int
+    vectors: int
+
+    def __str__(self) -> str:
+        return f"{self.threads} threads of {self.vectors}"
+
+
+def ways(inputs: int, outputs: int) -> list[Moving]:
+    """What there is to choose from."""
+    return [
+        Moving(inputs, outputs, threads, vectors)
+        for threads in (64, 128, 256, 512)
+        for vectors in (1, 2, 4)
+    ]
+
+
+def _never(words: list[Reg]) -> Reg:
+    """A predicate that depends on four words, and holds for one in 2**128 of them."""
+    same = (words[0] == words[1]) & (words[1] == words[2]) & (words[2] == words[3])
+    return same & (words[0] == 1 - 2**31)
+
+
+@lru_cache(None)
+def moving(how: Moving) -> Kernel:
+    """The kernel of arrays of W words, which are a multiple of 4; W is known when it runs."""
+    read, written = Tile("W", s32), Tile("W", s32, partial=how.outputs == 0)
+
+    def move(*tensors: Any) -> None:
+        sources, targets = tensors[: how.inputs], tensors[how.inputs :]
+        words = ptx.inst.cvt.u32.u64(sources[0].shape[0])
+        own = how.threads * how.vectors
+        thread = reg.from_(ptx.special.tid.x(), u32)
+        first = ptx.inst.mad.lo.u32(reg.from_(ptx.special.ctaid.x(), u32), own, thread)
+        starts = [
+            ptx.inst.mul.lo.u32(first + how.threads * i if i else first, VECTOR)
+            for i in range(how.vectors)
+        ]
+        there = [start < words for start in starts]
+        found = [
+            [x.load(start, vector=VECTOR, pred=inside, other=0) for x in sources]
+            for start, inside in zip(starts, there, strict=True)
+        ]
+        for start, inside, loaded in zip(starts, there, found, strict=True):
+            total = list(loaded[0])
+            for more in loaded[1:]:
+                total = [a ^ b for a, b in zip(total, more, strict=True)]
+            rare = inside if how.outputs else inside & _never(total)
+            for y in targets:
+                y.store(start, total, pred=rare)
+
+    each = how.threads * how.vectors * VECTOR
+    names = [f"X{i}" for i in range(how.inputs)] + [f"Y{i}" for i in range(max(how.outputs, 1))]
+    return kernel(
+        in_specs=(read,) * how.inputs,
+        out_specs=(written,) * max(how.outputs, 1),
+        grid=(f"cdiv(W, {each})", 1, 1),
+        block=how.threads,
+        dynamic=("W",),
+        arch="auto",
+        name=f"move_{how.inputs}_{how.outputs}",
+    )(with_parameters(move, names, annotation=Tensor))

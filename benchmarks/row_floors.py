@@ -1,0 +1,141 @@
+"""Row-wise operations beside kernels that move the same bytes and compute nothing.
+
+Shapes are those of row_table. For each operation and direction, `moving` has as many arrays per
+element as it reads and writes, in twelve ways; the fastest counts. Sums over columns, scalars of
+rows and labels are left out. What an operation takes beyond it is its own; a goal beyond it is out
+of reach on the GPU that both ran on.
+"""
+
+# PyTorch's annotations are partial, and it is not installed where the types are checked.
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from typing import Any, Final
+
+import jax
+import torch
+from chrome_trace import busy
+from measure import CONSOLE, Bar, Result, Summary, show, start, summarise
+from moving import Moving, moving, ways
+from norm_cases import BACKWARD, CONDITIONS, COPY, DIRECTIONS, FORWARD, OURS
+from norm_visit import Timer, free, on_device
+from row_table import Call, Case, candidates, cases
+
+CALLS: Final = 10
+WORD: Final = 4
+"""Bytes that `moving` counts in."""
+ALONE: Final = "the same bytes alone"
+STREAMS: Final = {
+    "layer_norm": {FORWARD: (1, 1), BACKWARD: (2, 1)},
+    "softmax": {FORWARD: (1, 1), BACKWARD: (2, 1)},
+    "swiglu": {FORWARD: (2, 1), BACKWARD: (3, 2)},
+    "add_rms_norm": {FORWARD: (2, 2), BACKWARD: (3, 1)},
+    "cross_entropy": {FORWARD: (1, 0), BACKWARD: (1, 1)},
+}
+"""Arrays per element that are read and written."""
+GOALS: Final = {
+    "layer_norm 32768 x 4096 bf16": ("101%", "97%"),
+    "layer_norm 8192 x 8192 f32": ("101%", "97%"),
+    "layer_norm 4096 x 32768 bf16": ("100%", "93%"),
+    "layer_norm 16384 x 2304 bf16": ("102%", "92%"),
+    "layer_norm 65536 x 128 bf16": ("106%", "86%"),
+    "layer_norm 8 x 8192 bf16": ("1.9 us", "3.4 us"),
+    "softmax 32768 x 4096 bf16": ("101%", "104%"),
+    "softmax 8192 x 8192 f32": ("101%", "103%"),
+    "softmax 4096 x 32768 bf16": ("100%", "103%"),
+    "softmax 8192 x 131072 bf16": ("100%", "100%"),
+    "softmax 16384 x 1000 f32": ("103%", "103%"),
+    "softmax 65536 x 128 bf16": ("107%", "114%"),
+    "cross_entropy 8192 x 32768 bf16": ("101%", "101%"),
+    "cross_entropy 8192 x 128256 bf16": ("101%", "100%"),
+    "cross_entropy 4096 x 151936 bf16": ("101%", "100%"),
+    "cross_entropy 4096 x 262144 bf16": ("101%", "100%"),
+    "cross_entropy 32768 x 4096 f32": ("105%", "108%"),
+    "swiglu 16384 x 14336 bf16": ("103%", "102%"),
+    "swiglu 8192 x 11008 bf16": ("103%", "102%"),
+    "swiglu 4096 x 28672 bf16": ("103%", "102%"),
+    "swiglu 16 x 14336 bf16": ("1.7 us", "2.0 us"),
+    "add_rms_norm 32768 x 4096 bf16": ("101%", "97%"),
+    "add_rms_norm 16384 x 8192 bf16": ("101%", "97%"),
+    "add_rms_norm 4096 x 2304 bf16": ("102%", "88%"),
+    "add_rms_norm 64 x 8192 bf16": ("2.9 us", "5.0 us"),
+}
+"""Forward and backward: the percent of a copy's speed at least, or microseconds at most."""
+
+
+def measure(device: dict[str, object]) -> Result:
+    """Every shape of row_table; the goals are the bars."""
+    result = start("row_floors", device, calls=CALLS, **CONDITIONS)
+    timer = on_device()
+    for case in cases():
+        for found in visit(case, timer):
+            result.put(found)
+        CONSOLE.print(case.title)
+    result.bars = list(bars(result))
+    return result
+
+
+def report(result: Result) -> None:
+    """The table, with the share of the copy's speed."""
+    show(result, {"of copy": lambda m: f"{m.notes['share']:.1%}"})
+
+
+def visit(case: Case, timer: Timer) -> Iterator[Summary]:
+    """Ours and the kernels that only move, in the same turns."""
+    calls, failed = candidates(case, names=(OURS,))
+    if failed:
+        raise RuntimeError(str(failed))
+    keyed: dict[tuple[str, str, str], Call] = {(*key, ""): call for key, call in calls.items()}
+    for direction, (inputs, outputs) in STREAMS[case.operation.name].items():
+        arrays = _words(case, inputs)
+        for how in ways(inputs, outputs):
+            keyed[direction, ALONE, str(how)] = _moved(how, arrays)
+    times = {key: [busy(call) for call in found] for key, found in timer(keyed, CALLS).items()}
+    copy = statistics.median(times[FORWARD, COPY, ""])
+    for direction in DIRECTIONS:
+        moved = case.operation.moved[direction]
+        ours = times[direction, OURS, ""]
+        alone = {key[2]: found for key, found in times.items() if key[:2] == (direction, ALONE)}
+        way = min(alone, key=lambda each: statistics.median(alone[each]))
+        for who, samples, more in ((OURS, ours, {}), (ALONE, alone[way], {"way": way})):
+            yield summarise(
+                f"{case.title} {direction}: {who}", "us", samples, case=case.title,
+                direction=direction, candidate=who,
+                share=round(copy * moved / 2 / statistics.median(samples), 4), **more,
+            )  # fmt: skip
+    del calls, keyed
+    free()
+
+
+def _words(case: Case, count: int) -> list[Any]:
+    """As many arrays of as many bytes as an array per element has."""
+    size = 2 if case.dtype == "bf16" else 4
+    words = case.rows * case.columns * size // WORD
+    generator = torch.Generator("cuda").manual_seed(1)
+    how: Any = {"generator": generator, "device": "cuda", "dtype": torch.int32}
+    found = [torch.randint(-(2**31), 2**31 - 1, (words,), **how) for _ in range(count)]
+    return [jax.dlpack.from_dlpack(x) for x in found]
+
+
+def _moved(how: Moving, arrays: list[Any]) -> Call:
+    run: Any = jax.jit(moving(how))
+
+    def call() -> Any:
+        return jax.block_until_ready(run(*arrays))
+
+    return call
+
+
+def bars(result: Result) -> Iterator[Bar]:
+    """What is ours against the goals."""
+    found = {m.name: m for m in result.measurements}
+    for title, goals in GOALS.items():
+        for direction, goal in zip(DIRECTIONS, goals, strict=True):
+            m = found[f"{title} {direction}: {OURS}"]
+            limit, unit = float(goal.rstrip("% us")), "%" if goal.endswith("%") else " us"
+            value = 100 * m.notes["share"] if unit == "%" else m.median  # pyright: ignore[reportOperatorIssue]
+            yield Bar(f"{title} {direction}", value, limit, unit, at_least=unit == "%")

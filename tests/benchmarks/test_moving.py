@@ -1,0 +1,45 @@
+"""Kernels that move bytes and compute nothing: every way, in the emulator."""
+
+import functools
+import operator
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def module(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import moving
+
+    yield moving
+    sys.modules.pop("moving", None)
+
+
+@pytest.mark.parametrize("inputs, outputs", [(1, 1), (2, 1), (3, 2), (2, 2), (3, 1)])
+@pytest.mark.parametrize("words", [4, 4096, 5000])
+def test_everything_is_moved(module, inputs, outputs, words):
+    rng = np.random.default_rng(words)
+    arrays = [rng.integers(-(2**31), 2**31, words).astype(np.int32) for _ in range(inputs)]
+    exact = functools.reduce(operator.xor, arrays)
+    for how in module.ways(inputs, outputs):
+        emulation = module.moving(how).emulate(*arrays)
+        emulation.report.check()
+        assert len(emulation.outputs) == outputs
+        for found in emulation.outputs:
+            np.testing.assert_array_equal(np.asarray(found), exact)
+
+
+@pytest.mark.parametrize("words", [4, 5000])
+def test_what_is_only_read_is_not_left_out(module, words):
+    """It stores where four words are what none of these are, and the cubin has the loads."""
+    x = np.arange(words, dtype=np.int32)
+    x[:4] = 1 - 2**31
+    for how in module.ways(1, 0):
+        (found,) = module.moving(how).emulate(x).outputs
+        np.testing.assert_array_equal(np.asarray(found)[:4], x[:4])
+        assert module.moving(how).ptx().count("ld.global.v4") == how.vectors
