@@ -28,6 +28,8 @@ SLOTS: Final = 2
 BYTES: Final = f32.bytes
 LINE: Final = GROUP * BYTES
 """Bytes of a row of A."""
+TARGET: Final = 128
+"""Bytes that the address of what TMA copies to is a multiple of."""
 REPEAT: Final = 8 * LINE
 """Bytes after which a swizzle of 32 bytes repeats."""
 
@@ -55,7 +57,7 @@ class ScaleStages:
         product, by_column = scales.product, scales.by_column
         rows = smem.alloc(f32, (SLOTS, shape.rows, GROUP), align=REPEAT)
         dims = (GROUP, shape.columns) if by_column else (count_of_wholes(shape.columns), GROUP)
-        of_b = smem.alloc(f32, (SLOTS, *dims), align=WARPGROUP)
+        of_b = smem.alloc(f32, (SLOTS, *dims), align=TARGET)
         before = [(1,) if batched else () for batched in product.batches[:2]]
         maps = [scales.of_a.tma_desc((*before[0], shape.rows, GROUP), layout=Layout.TMA_32B)]
         if by_column:
@@ -122,7 +124,7 @@ class Walk:
     """Where a thread that multiplies is in an item.
 
     block, end      the block of K, and that after the item's last
-    top, turned     the address of its first row's in slot 0, and by what the swizzle changes it
+    top, turned     the address of its first row's in slot 0, and the bit that the swizzle turns
     beside          its first column
     """
 
