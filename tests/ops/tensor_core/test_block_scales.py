@@ -67,6 +67,15 @@ def test_hopper(blocks, shape, batched):
 
 
 @pytest.mark.parametrize("blocks", ["block", "column"])
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("k", [1024, 1040, 2320, 3328])
+def test_hopper_of_a_long_k(blocks, shape, k):
+    """Of more blocks of K than shared memory has scales of, which are 16, and of a few less."""
+    product = product_of(blocks)
+    check(hopper.build(product, shape, 3), product, 72, 208, k)
+
+
+@pytest.mark.parametrize("blocks", ["block", "column"])
 @pytest.mark.parametrize("target", ["sm_89", "sm_100a", "sm_120a"])
 @pytest.mark.parametrize("batched", [False, True])
 def test_mma_sync(blocks, target, batched):
