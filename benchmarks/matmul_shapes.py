@@ -2,8 +2,10 @@
 
 For every kind of product and size it measures the device time of each shape that the plan knows.
 The notes say what the plan expects of it and which one it chooses. Random normal data, a cold L2
-cache, the time of everything on the device that a call starts. `--jobs` builds products in several
-processes at once.
+cache, the time of everything on the device that a call starts. All kernels are assembled first, by
+as many threads as there are cores. Calls are those of PyTorch, which compiles no program for each
+size: with JAX that took 2.6 s a size, most of all the time. `--budget` ends it, and `--resume` goes
+on.
 """
 
 # PyTorch's annotations are partial, and it is not installed where the types are checked.
@@ -13,21 +15,22 @@ processes at once.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-import jax
 import torch
 from chrome_trace import busy
 from device_time import Flush, flushed_sequence
 from measure import Result, Summary, show, start, summarise
 from norm_cases import Options
 from norm_visit import free
-from sweeps import by_builder
+from sweeps import sweep
 
-from pyptx.ops.tensor_core import plan
+from pyptx.ops.tensor_core import hopper, plan
 from pyptx.ops.tensor_core.epilogue import SCALED
 from pyptx.ops.tensor_core.shape import BLOCK, Product, Shape
 from pyptx.types import bf16, e4m3, f32
@@ -93,38 +96,38 @@ def products() -> dict[str, tuple[str, tuple[int, int, int]]]:
     }
 
 
-class Builder:
-    """Builds a product's calls, then measures them."""
-
-    def __init__(self) -> None:
-        self._flush = Flush()
-        self._built: tuple[str, dict[Shape, Call]] | None = None
-
-    def build(self, title: str) -> dict[str, str]:
-        """Build and check a call of every shape; none fails."""
-        self._built = None
-        kind, sizes = products()[title]
-        self._built = title, _calls(KINDS[kind], sizes)
-        return {}
-
-    def measure(self) -> list[Summary]:
-        """Measure what was built, and give its memory back."""
-        assert self._built is not None, "`build` comes first"
-        title, calls = self._built
-        found = list(_measured(title, calls, self._flush))
-        self._built = None
-        del calls
-        free()
-        return found
-
-
 def measure(device: dict[str, object], options: Options) -> Result:
-    """Every kind of product at every size, by every shape."""
+    """Every kind of product at every size that begins within the budget, by every shape."""
     result = start("matmul_shapes", device, calls=CALLS)
-    by_builder(result, replace(options, budget=math.inf), list(products()), __name__, Builder)
-    if result.settings["failed"]:
-        raise RuntimeError(f"matmul_shapes: {result.settings['failed']}")
+    assemble()
+    flush = Flush()
+    budget = math.inf if options.budget is None else options.budget
+    cases = [(f"{title}: ", partial(visit, title, flush)) for title in products()]
+    sweep(result, replace(options, budget=budget), cases)
     return result
+
+
+def assemble() -> None:
+    """Have all kernels assembled, which keeps their cubins in pyptx's folder of them."""
+    shapes = [
+        (product, cut.shape)
+        for product in KINDS.values()
+        for cut in plan.candidates(product)
+        if plan.fits(cut.shape, product)
+    ]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for kernel in [pool.submit(hopper.build(*each).cubin) for each in shapes]:
+            kernel.result()
+
+
+def visit(title: str, flush: Flush) -> tuple[list[Summary], dict[str, str]]:
+    """A product's measurements; none fails."""
+    kind, sizes = products()[title]
+    calls = _calls(KINDS[kind], sizes)
+    found = list(_measured(title, calls, flush))
+    del calls
+    free()
+    return found, {}
 
 
 def report(result: Result) -> None:
@@ -163,49 +166,40 @@ def _measured(title: str, calls: dict[Shape, Call], flush: Flush) -> Iterator[Su
         )  # fmt: skip
 
 
-def _calls(product: Product, sizes: tuple[int, int, int]) -> dict[Shape, Call]:
+def _calls(product: Product, sizes: tuple[int, int, int], place: str = "cuda") -> dict[Shape, Call]:
     """A call for every shape, each checked."""
-    arrays, exact = _arrays(product, sizes)
+    arrays, exact = _arrays(product, sizes, place)
     found: dict[Shape, Call] = {}
     for cut in plan.candidates(product):
         if not plan.fits(cut.shape, product):
             continue
-        run: Any = jax.jit(plan.operation(product, cut.shape))
-        error = float((torch.from_dlpack(run(*arrays)).float() - exact).norm() / exact.norm())
+        run: Any = partial(plan.operation(product, cut.shape), *arrays)
+        error = float((run().float() - exact).norm() / exact.norm())
         if not error < CLOSE:
             raise RuntimeError(f"{cut.shape} at {sizes} is off by {error}")
-        found[cut.shape] = partial(_ready, run, arrays)
+        found[cut.shape] = run
     return found
 
 
-def _ready(run: Any, arrays: list[Any]) -> Any:
-    return jax.block_until_ready(run(*arrays))
-
-
-def _arrays(product: Product, sizes: tuple[int, int, int]) -> tuple[list[Any], Any]:
+def _arrays(
+    product: Product, sizes: tuple[int, int, int], place: str = "cuda"
+) -> tuple[list[Any], Any]:
     """What the kernel takes, and the product in f32."""
     m, n, k = sizes
     torch.manual_seed(0)
     kind = torch.bfloat16 if product.a is bf16 else torch.float8_e4m3fn
-    a = torch.randn(m, k, device="cuda").to(kind)
-    b = torch.randn(*((n, k) if product.b_major == "K" else (k, n)), device="cuda").to(kind)
+    a = torch.randn(m, k, device=place).to(kind)
+    b = torch.randn(*((n, k) if product.b_major == "K" else (k, n)), device=place).to(kind)
     left, right = a.float(), b.float().T if product.b_major == "K" else b.float()
     scales: list[Any] = []
     if product.blocks is not None:
         shapes = (m, -(-k // BLOCK)), (-(-k // BLOCK), -(-n // BLOCK))
-        scales = [torch.rand(*shape, device="cuda") + 0.5 for shape in shapes]
+        scales = [torch.rand(*shape, device=place) + 0.5 for shape in shapes]
         left = left * scales[0].repeat_interleave(BLOCK, 1)[:, :k]
         spread = scales[1].repeat_interleave(BLOCK, 0)[:k].repeat_interleave(BLOCK, 1)[:, :n]
         right = right * spread
     exact = left @ right
     if product.epilogue is not None:
-        scales = [torch.rand(size, device="cuda") + 0.5 for size in (m, n)]
+        scales = [torch.rand(size, device=place) + 0.5 for size in (m, n)]
         exact = exact * scales[0][:, None] * scales[1]
-    return [*map(_shared, (a, b)), *map(jax.dlpack.from_dlpack, scales)], exact
-
-
-def _shared(tensor: Any) -> Any:
-    if tensor.dtype != torch.float8_e4m3fn:
-        return jax.dlpack.from_dlpack(tensor)
-    bits = jax.dlpack.from_dlpack(tensor.view(torch.uint8))
-    return jax.lax.bitcast_convert_type(bits, jax.numpy.float8_e4m3fn)
+    return [a, b, *scales], exact

@@ -67,7 +67,7 @@ SELECTIVE: Final = {
     "row_table": frozenset({"budget", "operations"}),
     "row_sweep": frozenset({"budget", "operations", "dtypes", "resume", "jobs"}),
     "matmul_sweep": frozenset({"budget", "resume"}),
-    "matmul_shapes": frozenset({"jobs"}),
+    "matmul_shapes": frozenset({"budget", "resume"}),
 }
 """Parts that take options, and which."""
 
@@ -143,7 +143,7 @@ def arguments() -> argparse.ArgumentParser:
     add("--operation", type=_list_of(str), default=(), metavar="softmax,...",
         help="only these; merge.py joins the files of several commands")  # fmt: skip
     add("--jobs", type=int, default=1, metavar="N",
-        help="of row_sweep and matmul_shapes: build so many cases at once")  # fmt: skip
+        help="of row_sweep: build so many cases at once")  # fmt: skip
     return parser
 
 

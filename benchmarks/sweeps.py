@@ -64,7 +64,7 @@ def sweep(
     group = 1 if ahead is None else ahead.jobs
     for first in range(0, len(missing), group):
         some = missing[first : first + group]
-        titles = [name.rstrip(", ") for name, _ in some]
+        titles = [name.rstrip(",: ") for name, _ in some]
         if time.monotonic() - begin > budget:
             left += titles
             continue

@@ -157,23 +157,50 @@ def test_sizes_of_products_are_those_of_models(table):
     assert {m for m, _, _ in every} == {2**i for i in range(15)}
 
 
-def test_products_are_built_before_they_are_measured(table, monkeypatch):
-    """Each shape of each product once, and the titles say which."""
+@pytest.mark.parametrize("kind", ["bf16", "bf16, B as (N, K)", "f32 as bf16", "e4m3", "blocks"])
+def test_shapes_of_products_are_checked_before_they_are_measured(table, monkeypatch, kind):
+    """Some of each kind, and what is measured says which; a wrong product is an error."""
     import matmul_shapes
+    from chrome_trace import Activity
 
     every = matmul_shapes.products()
     assert len(every) == sum(map(len, matmul_shapes.SIZES.values()))
-    monkeypatch.setattr(torch.cuda, "set_device", lambda _: None)
-    monkeypatch.setattr(matmul_shapes, "Flush", lambda: None)
-    monkeypatch.setattr(matmul_shapes, "_calls", lambda product, sizes: {"a shape": sizes})
-    monkeypatch.setattr(matmul_shapes, "_measured", lambda title, calls, _: iter([(title, calls)]))
-    builder = matmul_shapes.Builder()
-    with pytest.raises(AssertionError, match="`build` comes first"):
-        builder.measure()
-    title = "bf16, B as (N, K), 16 x 14336 x 4096"
-    assert every[title] == ("bf16, B as (N, K)", (16, 14336, 4096))
-    assert builder.build(title) == {}
-    assert builder.measure() == [(title, {"a shape": (16, 14336, 4096)})]
+    assert every["bf16, B as (N, K), 16 x 14336 x 4096"] == ("bf16, B as (N, K)", (16, 14336, 4096))
+    product, sizes = matmul_shapes.KINDS[kind], (40, 192, 512)
+    some = matmul_shapes.plan.candidates(product)[::5]
+    monkeypatch.setattr(matmul_shapes.plan, "candidates", lambda _: some)
+    calls = matmul_shapes._calls(product, sizes, "cpu")
+    assert list(calls) == [c.shape for c in some if matmul_shapes.plan.fits(c.shape, product)]
+    title = f"{kind}, 40 x 192 x 512"
+    monkeypatch.setattr(matmul_shapes, "products", lambda: {title: (kind, sizes)})
+    found_at: list[float] = []
+
+    def sequence(calls, flush):
+        found_at.extend(range(len(calls)))
+        return [[Activity("k", 0.0, float(i), 1)] for i in range(len(calls))]
+
+    monkeypatch.setattr(matmul_shapes, "flushed_sequence", sequence)
+    measured = list(matmul_shapes._measured(title, calls, None))
+    assert len(found_at) == 8 * len(measured) == 8 * len(calls)
+    assert measured[0].samples == (2.0, 3.0, 4.0, 5.0, 6.0, 7.0)
+    assert measured[0].name.startswith(f"{title}: ")
+    monkeypatch.setattr(matmul_shapes, "CLOSE", 1e-9)
+    with pytest.raises(RuntimeError, match=r"at \(40, 192, 512\) is off by"):
+        matmul_shapes._calls(product, sizes, "cpu")
+
+
+def test_kernels_of_products_are_assembled_ahead(table, monkeypatch, tmp_path):
+    """The cubins that calls need are in the folder then."""
+    import matmul_shapes
+
+    product = matmul_shapes.KINDS["bf16"]
+    some = matmul_shapes.plan.candidates(product)[:2]
+    monkeypatch.setattr(matmul_shapes, "KINDS", {"bf16": product})
+    monkeypatch.setattr(matmul_shapes.plan, "candidates", lambda _: some)
+    monkeypatch.setenv("PYPTX_CACHE_DIR", str(tmp_path))
+    tmp_path.chmod(0o700)
+    matmul_shapes.assemble()
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) >= len(some)
 
 
 def test_what_is_compiled_ahead_is_what_is_measured(table):
