@@ -23,6 +23,7 @@ from functools import partial
 from typing import Any, Final
 
 import torch
+from block_scaled_table import PUBLISHED
 from chrome_trace import busy
 from device_time import Flush, flushed_sequence
 from measure import Result, Summary, show, start, summarise
@@ -61,11 +62,6 @@ SWEPT: Final = (
 """Where matmul_sweep found cuBLAS ahead."""
 ODD_LINES: Final = ((300, 5000, 3000), (500, 5000, 3000), (1000, 5000, 3000), (4096, 5000, 3000))
 """Rows in memory are no multiple of 128 bytes."""
-BLOCK_SCALED: Final = (
-    *((m, n, k) for m in (64, 128, 4096) for n, k in ((2112, 7168), (24576, 1536), (32768, 512),
-      (7168, 16384), (4096, 7168), (7168, 2048))),
-)  # fmt: skip
-"""Those of block_scaled_table."""
 CALLS: Final = 6
 WARM: Final = 2
 """Calls before them, which are not counted."""
@@ -83,7 +79,7 @@ SIZES: Final = {
     "bf16, B as (N, K)": (*LARGE, *FEW_ROWS, *SOME_ROWS, *ODD_LINES, *SWEPT),
     "f32 as bf16": ((1024, 1024, 6144), (4096, 4096, 4096), (64, 8192, 8192)),
     "e4m3": (*FEW_ROWS, *SOME_ROWS, (4096, 7168, 2048)),
-    "blocks": ((64, 8192, 8192), *BLOCK_SCALED),
+    "blocks": ((64, 8192, 8192), *PUBLISHED),
 }  # fmt: skip
 
 

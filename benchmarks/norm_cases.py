@@ -28,6 +28,7 @@ CONDITIONS: Final = {
 
 COPY: Final = "copy"
 OURS: Final = "pyptx"
+ALONE: Final = "the same bytes alone"
 COMPILE: Final = "torch.compile"
 TRITON: Final = "Triton, one row per program"
 NATIVE: Final = "F.rms_norm"

@@ -21,14 +21,13 @@ import torch
 from chrome_trace import busy
 from measure import CONSOLE, Bar, Result, Summary, show, start, summarise
 from moving import Moving, moving, ways
-from norm_cases import BACKWARD, CONDITIONS, COPY, DIRECTIONS, FORWARD, OURS
+from norm_cases import ALONE, BACKWARD, CONDITIONS, COPY, DIRECTIONS, FORWARD, OURS
 from norm_visit import Timer, free, on_device
 from row_table import Call, Case, candidates, cases
 
 CALLS: Final = 10
 WORD: Final = 4
 """Bytes that `moving` counts in."""
-ALONE: Final = "the same bytes alone"
 STREAMS: Final = {
     "layer_norm": {FORWARD: (1, 1), BACKWARD: (2, 1)},
     "softmax": {FORWARD: (1, 1), BACKWARD: (2, 1)},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from measure import number
-from norm_cases import COPY, DIRECTIONS, FORWARD, OURS
+from norm_cases import ALONE, COPY, DIRECTIONS, FORWARD, OURS
 
 from doc_tables.norm import ahead, cases_of
 from doc_tables.record import TITLES, Record
@@ -52,7 +52,7 @@ def row_floors(record: Record) -> list[str]:
     lines = [
         f"**{TITLES['row_floors']}**: percent of a copy's speed, or microseconds; cold L2 cache",
         "",
-        "| operation, shape, direction | goal | pyptx | the same bytes alone |",
+        f"| operation, shape, direction | goal | {OURS} | {ALONE} |",
         "|---|---:|---:|---:|",
     ]
     for bar in record["bars"]:
@@ -62,9 +62,6 @@ def row_floors(record: Record) -> list[str]:
         goal = f"{bar['limit']:g}{bar['unit']}"
         lines.append(f"| {bar['name']} | {goal} | {ours_cell} | {cells[1]} |")
     return lines
-
-
-ALONE: Final = "the same bytes alone"
 
 
 def _in_unit(m: dict[str, Any], unit: str) -> str:

@@ -93,28 +93,21 @@ def names(product: Product, *, split: bool = False) -> list[str]:
 
 def run_time(product: Product) -> dict[str, Any]:
     """Dimensions whose sizes are known when a kernel runs; devices may split the parallel ones."""
+    across = ("NB",) if product.blocks == "block" else ()
+    scales = ("KA", "KB", *across) if product.blocks else ()
     if product.ragged == "M" and product.blocks == "block":
-        return {"parallel": (), "dynamic": ("M", "N", "K", "KA", "KB", "NB")}
+        return {"parallel": (), "dynamic": ("M", "N", "K", *scales)}
     if product.ragged == "M":
-        return {
-            "parallel": ("N",),
-            "dynamic": ("M", "K", *(("KA", "KB") if product.blocks else ())),
-        }
+        return {"parallel": ("N",), "dynamic": ("M", "K", *scales)}
     if product.ragged == "K":
         return {"parallel": ("M", "N"), "dynamic": ("K",)}
     batch = _batch(product.batched)
-    if product.amax:  # a row's largest value may not be on several devices
-        scales = (
-            ("KA", "KB", *(("NB",) if product.blocks == "block" else ())) if product.blocks else ()
-        )
+    # A row's largest value may not be on several devices, nor 128 columns with one scale.
+    if product.amax or product.blocks == "block":
         return {"parallel": ("M", *batch), "dynamic": ("N", "K", *scales)}
-    if product.blocks == "block":  # 128 columns with one scale may not be on two devices
-        return {"parallel": ("M", *batch), "dynamic": ("N", "K", "KA", "KB", "NB")}
-    if product.blocks == "column":
-        return {"parallel": ("M", "N", *batch), "dynamic": ("K", "KA", "KB")}
     if product.divisible:
         return {"parallel": ("M", "N", "K", *batch)}
-    return {"parallel": ("M", "N", *batch), "dynamic": ("K",)}
+    return {"parallel": ("M", "N", *batch), "dynamic": ("K", *scales)}
 
 
 def _batch(batched: bool) -> tuple[str, ...]:

@@ -108,7 +108,7 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
             fetch = partial(mainloop.produce, ring, a, b, schedule, product.depth)
             if scales is not None:
                 fetch = partial(fetch, before=scales.copies().before)
-            _fetching(product, shape, fetch, is_read_once(schedule.down == 1, sizes.n, steps))
+            _fetching(product, shape, fetch, schedule, sizes.n)
     with ptx.else_():
         _give_registers(shape, MANY_REGISTERS, inc=True)
         lane = (thread - WARPGROUP) & (WARPGROUP - 1)
@@ -137,12 +137,14 @@ def _begin(maps: Sequence[Any], *rings: Any) -> None:
     ptx.fence.mbarrier_init()
 
 
-def _fetching(product: Product, shape: Shape, fetch: Callable[..., None], once: Reg) -> None:
-    """Fetch A and B; lines of B that are read `once` leave the cache first."""
+def _fetching(
+    product: Product, shape: Shape, fetch: Callable[..., None], schedule: Schedule, columns: Reg
+) -> None:
+    """Fetch A and B; lines of B that are read once leave the cache first."""
     if not _may_read_once(product, shape):
         fetch()
         return
-    with ptx.if_(once):
+    with ptx.if_(is_read_once(schedule.down == 1, columns, schedule.steps)):
         fetch(leaves_first())
     with ptx.else_():
         fetch()

@@ -85,7 +85,7 @@ class Promoting(Consumer):
         loaded: the tensor cores would wait for what comes between these products and the next.
         """
         scales = walk.scales
-        by_column = scales is not None and scales.stages.scales.by_column
+        by_column = self.product.blocks == "column"
         self.wait(walk.state, walk.left)
         own = [reg.from_(x, f32) for x in walk.read_scales()]
         index = reg.scalar(u32, init=0)
