@@ -21,6 +21,7 @@ import jax
 import jax.numpy as jnp
 import torch
 from device_time import Flush, flushed_calls
+from matmul_table import FEW_ROWS, reading
 from measure import CONSOLE, Result, reason, show, start, summarise
 
 from pyptx import ops
@@ -55,6 +56,8 @@ def measure(device: dict[str, object]) -> Result:
             result.put(summarise(
                 f"{title}: {who}", "TFLOP/s", rates, candidate=who, m=m, n=n, k=k, **more
             ))  # fmt: skip
+        if m <= FEW_ROWS:
+            result.put(reading((m, n, k), 1, flush))
         CONSOLE.print(title)
     return result
 

@@ -27,7 +27,7 @@ import torch
 from matmul_table import SIZES, candidates
 from measure import CONSOLE, Result, Summary, show, start, summarise
 
-SECONDS: Final = 2.0
+SECONDS: Final = 1.0
 """Of each candidate; clock and power are those of the second half."""
 ROUND: Final = 0.1
 """Seconds between two waits for the device."""

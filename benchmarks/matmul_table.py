@@ -2,7 +2,8 @@
 quack where it is installed, in the configuration that it takes without a search.
 
 Random normal data, a cold L2 cache, the time of everything on the device that a call starts. B is
-(K, N) in memory, as JAX has it, and (N, K), as a layer of PyTorch has it.
+(K, N) in memory, as JAX has it, and (N, K), as a layer of PyTorch has it. Where A has few rows, a
+kernel that only reads as many bytes as B has is measured, too: no product is faster.
 """
 
 # PyTorch's annotations are partial, and it is not installed where the types are checked.
@@ -19,8 +20,11 @@ from typing import Any, Final, cast
 
 import jax
 import torch
-from device_time import Flush, flushed_calls
-from measure import CONSOLE, Result, show, start, summarise
+from chrome_trace import busy
+from device_time import Flush, flushed_calls, flushed_sequence
+from measure import CONSOLE, Result, Summary, show, start, summarise
+from moving import call_of, fastest, ways
+from norm_cases import ALONE
 
 from pyptx import ops
 
@@ -30,6 +34,8 @@ SIZES: Final = (
     (64, 8192, 8192), (16, 14336, 4096), (1, 8192, 28672), (300, 5000, 3000),
 )  # fmt: skip
 CALLS: Final = 8
+FEW_ROWS: Final = 300
+"""Up to so many, B is most of the bytes."""
 CHECKED: Final = 3e-3
 """The largest distance of a bf16 result from one in f32, over its length."""
 DIMENSIONS: Final = {"KN": ((1,), (0,)), "NK": ((1,), (1,))}
@@ -44,6 +50,8 @@ def measure(device: dict[str, object]) -> Result:
             for found in measured(sizes, layout, flush):
                 result.put(found)
             CONSOLE.print(f"{sizes} {layout}")
+        if sizes[0] <= FEW_ROWS:
+            result.put(reading(sizes, 2, flush))
     return result
 
 
@@ -72,6 +80,25 @@ def measured(
         notes = {"m": m, "n": n, "k": k, "layout": layout, "candidate": who, "error": error}
         found.append(summarise(f"{name}: {who}", "TFLOP/s", rates, **notes))
     return found
+
+
+def reading(sizes: tuple[int, int, int], size: int, flush: Flush) -> Summary:
+    """The rate of the product if it took as long as to read B, of so many bytes an element."""
+    m, n, k = sizes
+    generator = torch.Generator("cuda").manual_seed(1)
+    how: Any = {"generator": generator, "device": "cuda", "dtype": torch.int32}
+    words = torch.randint(-(2**31), 2**31 - 1, (n * k * size // 4,), **how)
+    calls = {str(way): call_of(way, [words]) for way in ways(1, 0)}
+    for call in calls.values():
+        call()
+    order = [way for way in calls for _ in range(CALLS)]
+    times: dict[str, list[float]] = {}
+    for way, each in zip(order, flushed_sequence([calls[w] for w in order], flush), strict=True):
+        times.setdefault(way, []).append(busy(each))
+    way = fastest(times)
+    rates = [2e-6 * m * n * k / each for each in times[way]]
+    name = f"{m} x {n} x {k}: {ALONE}"
+    return summarise(name, "TFLOP/s", rates, m=m, n=n, k=k, candidate=ALONE, way=way)
 
 
 def candidates(

@@ -6,8 +6,10 @@ Without outputs it stores only what never comes about, so that the loads are not
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg
@@ -85,3 +87,13 @@ def moving(how: Moving) -> Kernel:
         arch="auto",
         name=f"move_{how.inputs}_{how.outputs}",
     )(with_parameters(move, names, annotation=Tensor))
+
+
+def call_of(how: Moving, arrays: list[Any]) -> Callable[[], Any]:
+    """A call that does not wait for its end. PyTorch's arrays need no program for each size."""
+    return partial(moving(how), *arrays)
+
+
+def fastest(times: dict[str, list[float]]) -> str:
+    """The way whose times are least in the middle."""
+    return min(times, key=lambda way: statistics.median(times[way]))

@@ -16,11 +16,10 @@ import statistics
 from collections.abc import Iterator
 from typing import Any, Final
 
-import jax
 import torch
 from chrome_trace import busy
 from measure import CONSOLE, Bar, Result, Summary, show, start, summarise
-from moving import Moving, moving, ways
+from moving import call_of, fastest, ways
 from norm_cases import ALONE, BACKWARD, CONDITIONS, COPY, DIRECTIONS, FORWARD, OURS
 from norm_visit import Timer, free, on_device
 from row_table import Call, Case, candidates, cases
@@ -92,14 +91,14 @@ def visit(case: Case, timer: Timer) -> Iterator[Summary]:
     for direction, (inputs, outputs) in STREAMS[case.operation.name].items():
         arrays = _words(case, inputs)
         for how in ways(inputs, outputs):
-            keyed[direction, ALONE, str(how)] = _moved(how, arrays)
+            keyed[direction, ALONE, str(how)] = call_of(how, arrays)
     times = {key: [busy(call) for call in found] for key, found in timer(keyed, CALLS).items()}
     copy = statistics.median(times[FORWARD, COPY, ""])
     for direction in DIRECTIONS:
         moved = case.operation.moved[direction]
         ours = times[direction, OURS, ""]
         alone = {key[2]: found for key, found in times.items() if key[:2] == (direction, ALONE)}
-        way = min(alone, key=lambda each: statistics.median(alone[each]))
+        way = fastest(alone)
         for who, samples, more in ((OURS, ours, {}), (ALONE, alone[way], {"way": way})):
             yield summarise(
                 f"{case.title} {direction}: {who}", "us", samples, case=case.title,
@@ -116,17 +115,7 @@ def _words(case: Case, count: int) -> list[Any]:
     words = case.rows * case.columns * size // WORD
     generator = torch.Generator("cuda").manual_seed(1)
     how: Any = {"generator": generator, "device": "cuda", "dtype": torch.int32}
-    found = [torch.randint(-(2**31), 2**31 - 1, (words,), **how) for _ in range(count)]
-    return [jax.dlpack.from_dlpack(x) for x in found]
-
-
-def _moved(how: Moving, arrays: list[Any]) -> Call:
-    run: Any = jax.jit(moving(how))
-
-    def call() -> Any:
-        return jax.block_until_ready(run(*arrays))
-
-    return call
+    return [torch.randint(-(2**31), 2**31 - 1, (words,), **how) for _ in range(count)]
 
 
 def bars(result: Result) -> Iterator[Bar]:

@@ -275,7 +275,6 @@ def test_goals_are_of_all_shapes_and_streams_of_all_arrays(table):
 
 def test_the_fastest_of_what_only_moves_counts(table, monkeypatch):
     """Each call moves the arrays, and the fastest way's readings are those that are kept."""
-    import numpy as np
     import row_floors
     from chrome_trace import Activity
 
@@ -286,7 +285,7 @@ def test_the_fastest_of_what_only_moves_counts(table, monkeypatch):
         ("backward", "pyptx"): lambda: 3,
     }
     monkeypatch.setattr(row_floors, "candidates", lambda case, names: (calls, {}))
-    arrays = [np.arange(6 * 128, dtype=np.int32) * (i + 1) for i in range(3)]
+    arrays = [torch.arange(6 * 128, dtype=torch.int32) * (i + 1) for i in range(3)]
     monkeypatch.setattr(row_floors, "_words", lambda case, count: arrays[:count])
     monkeypatch.setattr(row_floors, "free", lambda: None)
     microseconds = {"copy": 8.0, "pyptx": 13.0, "": 0.0}
@@ -296,7 +295,7 @@ def test_the_fastest_of_what_only_moves_counts(table, monkeypatch):
             if who == row_floors.ALONE:
                 found = call() if direction == "backward" else [call()]
                 exact = arrays[0] ^ arrays[1] ^ (arrays[2] if direction == "backward" else 0)
-                assert all(np.array_equal(np.asarray(x), exact) for x in found)
+                assert all(torch.equal(x, exact) for x in found)
         return {
             key: [[Activity("k", 0.0, microseconds.get(key[1], 20.0 - len(key[2])), 1)]]
             for key in keyed
