@@ -10,6 +10,9 @@ from pyptx import Reg, ptx, reg
 from pyptx.types import u32
 
 BITS: Final = 32
+FEW_BITS: Final = 31
+LARGEST: Final = 8
+"""Of a `Few`."""
 
 
 def by_number(value: Reg, divisor: int) -> Reg:
@@ -45,3 +48,30 @@ def if_not_below(value: Reg, divisor: Reg) -> Reg:
     with ptx.if_(value >= divisor):
         found.set(value // divisor)
     return found
+
+
+class Few:
+    """A number from 1 on that is found when the kernel runs, and quotients by it.
+
+    Each number that it may be has a constant factor, so that there is no division.
+    """
+
+    def __init__(self) -> None:
+        self.number = reg.scalar(u32, init=1)
+        self._factor = reg.scalar(u32, init=1 << FEW_BITS)
+
+    def become(self, number: int, pred: Reg) -> None:
+        """Be this number, where a predicate holds; at most LARGEST."""
+        assert number <= LARGEST
+        self.number.set(ptx.inst.selp.u32(number, self.number, pred))
+        factor = -(-(1 << FEW_BITS) // number)
+        self._factor.set(ptx.inst.selp.u32(factor, self._factor, pred))
+
+    def divides(self, value: Reg) -> Reg:
+        """value // number, of a value below 2**28.
+
+        The factor is too large by less than 1 / 2**FEW_BITS of the number: the quotient is exact
+        as long as the value times the number is below 2**FEW_BITS.
+        """
+        wide = ptx.inst.mul.wide.u32(value, self._factor)
+        return ptx.inst.cvt.u32.u64(wide >> FEW_BITS)

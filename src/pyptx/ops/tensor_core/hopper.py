@@ -33,6 +33,8 @@ FEW_REGISTERS: Final = 24
 """Of a thread that fetches."""
 MANY_REGISTERS: Final = 240
 """Of a thread that multiplies."""
+BEGINS: Final = WARP
+"""The thread that makes the mbarriers, of another warp than the one that fetches first."""
 
 
 def build(product: Product, shape: Shape, ctas: int = CTAS) -> Kernel:
@@ -74,31 +76,33 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
     """The kernel's body."""
     names = arrays.names(product, split=shape.split)
     named = dict(zip(names, tensors, strict=True))
-    a, b = _factors(product, shape, named)
+    rank = None
+    if shape.cluster is not None:  # %cluster_ctarank is read in each stage
+        rank = rank_of(reg.from_(ptx.special.ctaid.x(), u32), shape.clustered)
+    a, b = _factors(product, shape, named, rank)
     consumers = shape.per_tile * (shape.cluster_size if shape.shares else 1)
     ring = ptx.ring(shape.stages, consumers=consumers)
     sizes = arrays.sizes(product, named["A"], named["D"])
     operands = [named[name] for name in names if name[0] == "E"]
     elements = Elements(product, sizes, operands, named.get("AMAX"))
     thread = reg.from_(ptx.special.tid.x(), u32)
-    steps = (sizes.k + (product.depth - 1)) // product.depth
-    schedule = None
-    if product.ragged is None:
-        schedule = Schedule(shape, sizes, steps, shape.columns // product.factors)
-    groups = _groups(product, shape, sizes, named)
     scales = _scales(product, shape, sizes, named)
-    end = _End.of(product, shape, named, elements, schedule)
-    with ptx.if_(thread == 0):
+    end = _End.of(product, shape, named, elements, rank)
+    with ptx.if_(thread == BEGINS):
         more = () if scales is None else (scales,)
         maps = [described for each in (a, b, *more, end) for described in each.maps]
         _begin(maps, ring, *(each.ring for each in more))
-    if groups is not None:
+    steps = (sizes.k + (product.depth - 1)) // product.depth
+    if product.ragged is None:
+        schedule = Schedule(shape, sizes, steps, shape.columns // product.factors)
+        schedule.begin()
+        _everybody(shape)
+    else:
+        groups = _groups(product, shape, sizes, named)
         with ptx.if_(thread < WARP):
             groups.fill(thread)
-    _everybody(shape)
-    if groups is not None:
+        _everybody(shape)
         schedule = _schedule(product, shape, sizes, steps, groups)
-    assert schedule is not None
     with ptx.if_(thread < WARPGROUP):
         _give_registers(shape, FEW_REGISTERS, inc=False)
         if scales is not None:
@@ -179,13 +183,12 @@ class _End:
         shape: Shape,
         named: dict[str, Tensor],
         elements: Elements,
-        schedule: Schedule | None,
+        rank: Reg | None,
     ) -> _End:
         results = [tensor for name, tensor in named.items() if name.startswith("D")]
         if shape.cluster == "depth":
-            assert schedule is not None
-            assert schedule.rank is not None
-            return _End(ClusterSums.of(results, product, shape, elements, schedule.rank), None)
+            assert rank is not None
+            return _End(ClusterSums.of(results, product, shape, elements, rank), None)
         shared = workspace.Workspace(named["SUMS"], named["FLAGS"], shape) if shape.split else None
         return _End(Results(results, product, shape, elements), shared)
 
@@ -227,11 +230,10 @@ def _scales(
     return scale_stages.ScaleStages.of(scales, shape)
 
 
-def _factors(product: Product, shape: Shape, named: dict[str, Tensor]) -> tuple[Operand, Operand]:
+def _factors(
+    product: Product, shape: Shape, named: dict[str, Tensor], rank: Reg | None
+) -> tuple[Operand, Operand]:
     tensors = [named[name] for name in "BC" if name in named]
-    rank = None
-    if shape.cluster is not None:  # as the schedule has it: %cluster_ctarank is read in each stage
-        rank = rank_of(reg.from_(ptx.special.ctaid.x(), u32), shape.clustered)
     of_a, of_b = (
         None if rank is None or shape.cluster != shared else Team(rank, shape.clustered)
         for shared in ("columns", "rows")
@@ -244,10 +246,8 @@ def _factors(product: Product, shape: Shape, named: dict[str, Tensor]) -> tuple[
 
 def _groups(
     product: Product, shape: Shape, sizes: arrays.Sizes, named: dict[str, Tensor]
-) -> Groups | None:
+) -> Groups:
     """The groups of a product that is ragged."""
-    if product.ragged is None:
-        return None
     return Groups(named["GROUPS"], sizes.m if product.ragged == "M" else sizes.k, shape.rows)
 
 

@@ -9,18 +9,17 @@ would be multiplied one after another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from pyptx import Reg, ptx, reg
 from pyptx.ops.tensor_core.divide import by_number
 from pyptx.ops.tensor_core.operands import Operand
-from pyptx.ops.tensor_core.schedule import Item, Place, Schedule, low
+from pyptx.ops.tensor_core.schedule import Item, Place, Schedule, become, copy_of, low
 from pyptx.ops.tensor_core.shape import ROWS, STEP, WARPGROUP, Product, Shape, everybody_of, turn_of
 from pyptx.types import u32
 
-T = TypeVar("T")
 Sums: TypeAlias = "list[list[Reg]]"
 """A warpgroup's sums of each block of 64 rows."""
 
@@ -35,8 +34,7 @@ def produce(
     before   called before each stage, with its item's place, its number along K and in the item
     """
     state = ring.producer()
-    with schedule.walk() as item:
-        place = schedule.place(item)
+    with schedule.placed() as (item, place):
         k = low(item.first, depth)
         if item.begin is not None:
             k += item.begin
@@ -251,35 +249,3 @@ class Consumer:
             every = self.lane < self.shape.clustered
             ptx.cluster.arrive_remote(stage, self.lane, relaxed=True, pred=every)
         read.advance()
-
-
-def registers_of(value: Any) -> list[Reg]:
-    """The registers of an item or a place, and of what it holds."""
-    if value is None:
-        return []
-    if isinstance(value, Reg):
-        return [value]
-    held = [getattr(value, f.name) for f in fields(value)] if is_dataclass(value) else value
-    return [register for part in held for register in registers_of(part)]
-
-
-def copy_of(value: T) -> T:
-    """An item or a place in registers of its own, which `become` may change."""
-    copies = iter([reg.from_(register, u32) for register in registers_of(value)])
-    return _filled(value, copies)
-
-
-def _filled(value: Any, registers: Iterator[Reg]) -> Any:
-    if value is None:
-        return None
-    if isinstance(value, Reg):
-        return next(registers)
-    if not is_dataclass(value):
-        return [_filled(part, registers) for part in value]
-    return type(value)(*(_filled(getattr(value, f.name), registers) for f in fields(value)))
-
-
-def become(mine: T, other: T) -> None:
-    """Set the registers of an item or a place to those of another."""
-    for register, its in zip(registers_of(mine), registers_of(other), strict=True):
-        register.set(its)

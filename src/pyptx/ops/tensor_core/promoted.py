@@ -17,10 +17,10 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from pyptx import Reg, ptx, reg
-from pyptx.ops.tensor_core.mainloop import Consumer, Sums, become
+from pyptx.ops.tensor_core.mainloop import Consumer, Sums
 from pyptx.ops.tensor_core.scale_stages import ScaleStages, Walk
 from pyptx.ops.tensor_core.scales import promote
-from pyptx.ops.tensor_core.schedule import Schedule
+from pyptx.ops.tensor_core.schedule import Schedule, become
 from pyptx.ops.tensor_core.shape import BLOCK, turn_of
 from pyptx.types import f32, u32
 

@@ -153,6 +153,6 @@ class Results:
                     ptx.inst.st.shared.b16(place, packed8)
 
     def finish(self, lane: Reg) -> None:
-        """Wait for the last copies: shared memory is theirs until then."""
+        """Wait until the last copies have read: shared memory is theirs until then."""
         with ptx.if_(lane == 0):
-            ptx.cp.async_.bulk.wait_group(0)
+            ptx.cp.async_.bulk.wait_group(0, read=True)

@@ -78,8 +78,7 @@ class ScaleStages:
         if self.scales.by_column:
             return
         state = self.ring.producer()
-        with schedule.walk() as item:
-            place = schedule.place(item)
+        with schedule.placed() as (item, place):
             block = reg.from_(low(item.first // GROUP, GROUP), u32)
             end = item.first + item.steps
             with ptx.while_(lambda: block < end):

@@ -13,17 +13,18 @@ beginning of the next.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Final, TypeVar
 
 from pyptx import Reg, ptx, reg
 from pyptx.ops.tensor_core.arrays import Sizes
-from pyptx.ops.tensor_core.divide import by_number, if_not_below
+from pyptx.ops.tensor_core.divide import Few, by_number, if_not_below
 from pyptx.ops.tensor_core.shape import Shape, rank_of
 from pyptx.types import u32
 
+T = TypeVar("T")
 LEAST: Final = 4
 """Stages of a segment of K, at least, but for the last."""
 MOST: Final = 8
@@ -97,25 +98,25 @@ class LastRound:
         self.rounds = if_not_below(count, ctas)
         self.whole = low(self.rounds, ctas)
         rest = count - self.whole
-        some = ptx.inst.max.u32(rest, 1)
-        most = ptx.inst.max.u32(ptx.inst.min.u32(steps // LEAST, MOST), 1)
-        shares = ptx.inst.min.u32(ctas // some, most)
-        self.shares = reg.from_(shares, u32)
+        shares = Few()
+        for each in range(2, MOST + 1):
+            shares.become(each, (low(rest, each) <= ctas) & (steps >= LEAST * each))
+        self.shares = reg.from_(shares.number, u32)
         self.owner = self.shares - 1
-        self.segments = [no_segment(), self._even(rest)]
-        with ptx.if_((shares == 1) & (steps >= LEAST * 2)):
+        self.segments = [no_segment(), self._even(rest, shares)]
+        with ptx.if_((shares.number == 1) & (steps >= LEAST * 2)):
             for q in reversed(FRACTIONS):  # the smallest that fits: fewest CTAs wait
                 fits = low(by_number(rest + (q - 1), q), q + 1) <= ctas
                 with ptx.if_(fits):
                     self._odd(rest, q)
         self._compact()
 
-    def _even(self, rest: Reg) -> Segment:
+    def _even(self, rest: Reg, shares: Few) -> Segment:
         """Each tile among the same number of CTAs."""
-        tile = self.cta // self.shares
-        share = self.cta - low(tile, self.shares)
-        first = low(share, self.steps) // self.shares
-        end = low(share + 1, self.steps) // self.shares
+        tile = shares.divides(self.cta)
+        share = self.cta - low(tile, shares.number)
+        first = shares.divides(low(share, self.steps))
+        end = shares.divides(low(share + 1, self.steps))
         there = tile < rest
         return Segment(tile, first, ptx.inst.selp.u32(end - first, 0, there), share)
 
@@ -183,6 +184,7 @@ class Schedule:
 
     def __init__(self, shape: Shape, sizes: Sizes, steps: Reg, columns: int) -> None:
         self.shape = shape
+        self.first: tuple[Item, Place] | None = None
         # Of a cluster's tiles, which are next to each other.
         self.rows, self.columns = shape.all_rows, columns * shape.all_columns // shape.columns
         self.steps = steps
@@ -209,8 +211,10 @@ class Schedule:
 
     def of(self, count: Reg) -> Reg:
         """How many of so many tiles are this CTA's: every n-th from its own number on."""
-        rest = ptx.inst.selp.u32(0, count - self.cta, self.cta >= count)
-        return if_not_below(rest + (self.ctas - 1), self.ctas)
+        found = ptx.inst.selp.u32(0, 1, self.cta >= count)
+        with ptx.if_(self.cta + self.ctas < count):
+            found.set((count - self.cta + (self.ctas - 1)) // self.ctas)
+        return found
 
     def item(self, index: Reg) -> Item:
         """The item of this number, below `items`."""
@@ -233,6 +237,27 @@ class Schedule:
         with ptx.while_(lambda: index < self.items):
             yield self.item(index)
             index += 1
+
+    def begin(self) -> None:
+        """Find the first item and its place, before the threads' ways part: meanwhile one of them
+        makes the mbarriers."""
+        item = self.item(reg.scalar(u32, init=0))
+        self.first = item, self.place(item)
+
+    @contextmanager
+    def placed(self) -> Generator[tuple[Item, Place]]:
+        """The same block, with an item's place, which is found at the end of the item before."""
+        if self.first is None:
+            with self.walk() as item:
+                yield item, self.place(item)
+            return
+        index = reg.scalar(u32, init=0)
+        item, place = copy_of(self.first)
+        with ptx.while_(lambda: index < self.items):
+            yield item, place
+            index += 1
+            following = self.item(index)
+            become((item, place), (following, self.place(following)))
 
     def place(self, item: Item) -> Place:
         """Where an item's tile begins: two divisions, three of a batch."""
@@ -279,3 +304,35 @@ def low(a: Reg | int, b: Reg | int) -> Reg:
 
 def _ceil(size: Reg, unit: int) -> Reg:
     return by_number(size + (unit - 1), unit)
+
+
+def registers_of(value: Any) -> list[Reg]:
+    """The registers of an item or a place, and of what it holds."""
+    if value is None:
+        return []
+    if isinstance(value, Reg):
+        return [value]
+    held = [getattr(value, f.name) for f in fields(value)] if is_dataclass(value) else value
+    return [register for part in held for register in registers_of(part)]
+
+
+def copy_of(value: T) -> T:
+    """An item or a place in registers of its own, which `become` may change."""
+    copies = iter([reg.from_(register, u32) for register in registers_of(value)])
+    return _filled(value, copies)
+
+
+def _filled(value: Any, registers: Iterator[Reg]) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, Reg):
+        return next(registers)
+    if not is_dataclass(value):
+        return [_filled(part, registers) for part in value]
+    return type(value)(*(_filled(getattr(value, f.name), registers) for f in fields(value)))
+
+
+def become(mine: T, other: T) -> None:
+    """Set the registers of an item or a place to those of another."""
+    for register, its in zip(registers_of(mine), registers_of(other), strict=True):
+        register.set(its)
