@@ -31,12 +31,14 @@ from norm_cases import Options
 from norm_visit import free
 from sweeps import sweep
 
-from pyptx.ops.tensor_core import hopper, plan
+from pyptx.ops.tensor_core import few_rows, hopper, plan
 from pyptx.ops.tensor_core.epilogue import SCALED
-from pyptx.ops.tensor_core.shape import BLOCK, Product, Shape
+from pyptx.ops.tensor_core.few_rows import FewRows
+from pyptx.ops.tensor_core.shape import BLOCK, CTAS, Product, Shape
 from pyptx.types import bf16, e4m3, f32
 
 Call = Callable[[], Any]
+Calls = dict[Shape | FewRows, Call]
 LARGE: Final = (
     (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (4096, 7168, 2048),
     (4096, 2112, 7168), (4096, 24576, 1536),
@@ -46,6 +48,13 @@ FEW_ROWS: Final = (
     (32, 5120, 5120), (64, 8192, 8192), (64, 4096, 4096), (64, 28672, 8192), (128, 8192, 8192),
     (304, 4992, 3072),
 )  # fmt: skip
+SIXTEEN: Final = tuple(
+    (16, n, k) for n, k in (
+        (4096, 4096), (6144, 4096), (8192, 8192), (5120, 5120), (13824, 5120), (5120, 13824),
+        (7168, 2048), (24576, 1536),
+    )
+)  # fmt: skip
+"""Weights of models that FEW_ROWS lacks, with as many rows as have kernels of their own."""
 SOME_ROWS: Final = (
     (192, 8192, 8192), (256, 4096, 4096), (300, 4096, 14336), (384, 14336, 4096),
     (512, 4096, 4096), (512, 8192, 8192),
@@ -75,8 +84,8 @@ KINDS: Final = {
     "blocks": Product(e4m3, e4m3, bf16, b_major="K", blocks="block", batches=(False, False)),
 }
 SIZES: Final = {
-    "bf16": (*LARGE, *FEW_ROWS, *SOME_ROWS, *ODD_LINES, *SWEPT),
-    "bf16, B as (N, K)": (*LARGE, *FEW_ROWS, *SOME_ROWS, *ODD_LINES, *SWEPT),
+    "bf16": (*LARGE, *FEW_ROWS, *SIXTEEN, *SOME_ROWS, *ODD_LINES, *SWEPT),
+    "bf16, B as (N, K)": (*LARGE, *FEW_ROWS, *SIXTEEN, *SOME_ROWS, *ODD_LINES, *SWEPT),
     "f32 as bf16": ((1024, 1024, 6144), (4096, 4096, 4096), (64, 8192, 8192)),
     "e4m3": (*FEW_ROWS, *SOME_ROWS, (4096, 7168, 2048)),
     "blocks": ((64, 8192, 8192), *PUBLISHED),
@@ -105,14 +114,9 @@ def measure(device: dict[str, object], options: Options) -> Result:
 
 def assemble() -> None:
     """Have all kernels assembled, which keeps their cubins in pyptx's folder of them."""
-    shapes = [
-        (product, cut.shape)
-        for product in KINDS.values()
-        for cut in plan.candidates(product)
-        if plan.fits(cut.shape, product)
-    ]
+    kernels = [(product, shape) for product in KINDS.values() for shape in shapes(product)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for kernel in [pool.submit(hopper.build(*each).cubin) for each in shapes]:
+        for kernel in [pool.submit(hopper.build(*each).cubin) for each in kernels]:
             kernel.result()
 
 
@@ -135,11 +139,11 @@ def _mark(measured: Summary) -> str:
     return "*" if measured.notes["chosen"] else ""
 
 
-def _measured(title: str, calls: dict[Shape, Call], flush: Flush) -> Iterator[Summary]:
+def _measured(title: str, calls: Calls, flush: Flush) -> Iterator[Summary]:
+    """By turns: a GPU that gets hot would be slower for those that come last."""
     kind, sizes = products()[title]
     product = KINDS[kind]
-    each = CALLS + WARM
-    activities = flushed_sequence([call for call in calls.values() for _ in range(each)], flush)
+    activities = flushed_sequence([*calls.values()] * (CALLS + WARM), flush)
     chosen = plan.choose_tiles(product, *sizes)
     expected = {
         cut.shape: plan.expected_ns(cut, plan.Call(product, sizes)) / 1000
@@ -147,7 +151,13 @@ def _measured(title: str, calls: dict[Shape, Call], flush: Flush) -> Iterator[Su
     }
     m, n, k = sizes
     for i, shape in enumerate(calls):
-        times = [busy(call) for call in activities[i * each + WARM : (i + 1) * each]]
+        times = [busy(call) for call in activities[i :: len(calls)][WARM:]]
+        if isinstance(shape, FewRows):
+            yield summarise(
+                f"{title}: few rows, clusters of {shape.cluster}", "us", times,
+                kind=kind, m=m, n=n, k=k, few_rows=shape.cluster,
+            )  # fmt: skip
+            continue
         name = f"{shape.rows} x {shape.columns}{', split' * shape.split}"
         if shape.cluster is not None:
             count = f"{shape.clustered} " * (shape.clustered > 2)
@@ -162,19 +172,30 @@ def _measured(title: str, calls: dict[Shape, Call], flush: Flush) -> Iterator[Su
         )  # fmt: skip
 
 
-def _calls(product: Product, sizes: tuple[int, int, int], place: str = "cuda") -> dict[Shape, Call]:
+def _calls(product: Product, sizes: tuple[int, int, int], place: str = "cuda") -> Calls:
     """A call for every shape, each checked."""
     arrays, exact = _arrays(product, sizes, place)
-    found: dict[Shape, Call] = {}
-    for cut in plan.candidates(product):
-        if not plan.fits(cut.shape, product):
-            continue
-        run: Any = partial(plan.operation(product, cut.shape), *arrays)
+    found: Calls = {}
+    for shape in (*shapes(product), *_few_rows(product, *sizes)):
+        run: Any = partial(plan.operation(product, shape), *arrays)
         error = float((run().float() - exact).norm() / exact.norm())
         if not error < CLOSE:
-            raise RuntimeError(f"{cut.shape} at {sizes} is off by {error}")
-        found[cut.shape] = run
+            raise RuntimeError(f"{shape} at {sizes} is off by {error}")
+        found[shape] = run
     return found
+
+
+def shapes(product: Product) -> list[Shape]:
+    """Those that a product can have."""
+    return [cut.shape for cut in plan.candidates(product) if plan.fits(cut.shape, product)]
+
+
+def _few_rows(product: Product, m: int, n: int, k: int) -> list[FewRows]:
+    """Clusters of the kernel for few rows that run at once, and whose warps all have a chunk."""
+    if m > few_rows.ROWS or not few_rows.fits(product):
+        return []
+    most = min(CTAS // -(-n // few_rows.COLUMNS), k // few_rows.chunk(product))
+    return [FewRows(size) for size in (1, 2, 4, few_rows.CLUSTER) if size <= max(most, 1)]
 
 
 def _arrays(

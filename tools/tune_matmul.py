@@ -118,6 +118,8 @@ def read(record: Mapping[str, Any]) -> list[Measurement]:
     found: list[Measurement] = []
     for summary in record["measurements"]:
         notes = summary["notes"]
+        if "few_rows" in notes:  # those are not tiles
+            continue
         shape = Shape(
             notes["rows"], notes["columns"], blocks=notes["blocks"], stages=notes["stages"],
             split=notes["split"], cluster=notes.get("cluster"),

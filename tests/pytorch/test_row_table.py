@@ -182,11 +182,29 @@ def test_shapes_of_products_are_checked_before_they_are_measured(table, monkeypa
     monkeypatch.setattr(matmul_shapes, "flushed_sequence", sequence)
     measured = list(matmul_shapes._measured(title, calls, None))
     assert len(found_at) == 8 * len(measured) == 8 * len(calls)
-    assert measured[0].samples == (2.0, 3.0, 4.0, 5.0, 6.0, 7.0)
+    # By turns, without the first two rounds.
+    assert measured[0].samples == tuple(len(calls) * float(i) for i in range(2, 8))
     assert measured[0].name.startswith(f"{title}: ")
     monkeypatch.setattr(matmul_shapes, "CLOSE", 1e-9)
     with pytest.raises(RuntimeError, match=r"at \(40, 192, 512\) is off by"):
         matmul_shapes._calls(product, sizes, "cpu")
+
+
+def test_few_rows_are_measured_by_their_own_kernel_too(table, monkeypatch):
+    import matmul_shapes
+    from chrome_trace import Activity
+
+    product = matmul_shapes.KINDS["bf16"]
+    monkeypatch.setattr(matmul_shapes.plan, "candidates", lambda _: ())
+    calls = matmul_shapes._calls(product, (16, 2048, 2048), "cpu")
+    assert [call.cluster for call in calls] == [1, 2]  # 32 tiles of 64 columns, 1024 of K a CTA
+    assert not matmul_shapes._calls(product, (17, 64, 64), "cpu")
+    monkeypatch.setattr(matmul_shapes, "products", lambda: {"p": ("bf16", (16, 2048, 2048))})
+    activities = [[Activity("k", 0.0, 1.0, 1)]] * 16
+    monkeypatch.setattr(matmul_shapes, "flushed_sequence", lambda calls, flush: activities)
+    measured = list(matmul_shapes._measured("p", calls, None))
+    assert [m.name for m in measured] == [f"p: few rows, clusters of {n}" for n in (1, 2)]
+    assert [m.notes["few_rows"] for m in measured] == [1, 2]
 
 
 def test_kernels_of_products_are_assembled_ahead(table, monkeypatch, tmp_path):

@@ -94,13 +94,14 @@ class ClusterSums:
 
     def _store(self, place: Place, group: Reg, lane: Reg, sums: Sequence[Sequence[Reg]]) -> None:
         """Make the elements of every result of these sums, and write them."""
-        sizes, matrix = self.elements.sizes, place.matrix if self.product.batched else []
+        matrix = place.matrix if self.product.batched else []
+        end = self.shape.end(place.row, self.elements.sizes.m)
         row = place.row + low(group, ROWS) if self.shape.groups > 1 else place.row
         below, beside = first_sum(lane)
         top = row + below
         first = low(self.rank, 8 * parts(self.shape, self.product.factors))
         column = place.column + first + beside
         found = self.elements.apply(place.matrix, (top, top + 8), column, sums)
-        self.elements.put_amax(place.matrix, (top, top + 8), lane, sizes.m)
+        self.elements.put_amax(place.matrix, (top, top + 8), lane, end)
         for tensor, numbers in zip(self.results, found, strict=True):
-            store_eights(tensor, matrix, (top, column), numbers, (sizes.m, sizes.n))
+            store_eights(tensor, matrix, (top, column), numbers, (end, self.elements.sizes.n))

@@ -67,7 +67,7 @@ def choose(product: Product, m: int, n: int, k: int, matrices: int = 1) -> FewRo
     A tile has as many CTAs as leave a multiprocessor to each, and each warp a chunk.
     """
     limits = measured.FEW_ROWS[product.b_major]
-    most = min(CLUSTER, k // (CHUNKS[product.b_major] * ALONG))
+    most = min(CLUSTER, k // chunk(product))
     there = 0 < m <= ROWS and 0 < n <= limits.columns and k <= limits.depth
     if matrices > 1 or most == 0 or not there or not fits(product):
         return None
@@ -76,6 +76,11 @@ def choose(product: Product, m: int, n: int, k: int, matrices: int = 1) -> FewRo
     cluster = max((c for c in room if c <= most), default=1)
     few = tiles * cluster <= limits.few and k > limits.shallow
     return None if few else FewRows(cluster)
+
+
+def chunk(product: Product) -> int:
+    """Values of K that the warps of a CTA load before they multiply."""
+    return CHUNKS[product.b_major] * ALONG
 
 
 def build(product: Product, shape: FewRows) -> Kernel:

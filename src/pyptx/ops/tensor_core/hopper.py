@@ -157,7 +157,7 @@ def _fetching(
 def _may_read_once(product: Product, shape: Shape) -> bool:
     """Whether kernels of this shape are those for few rows of D, and a matrix B is for one A."""
     alone = product.b_batched or not product.a_batched
-    return shape.rows == ROWS and product.ragged is None and alone
+    return shape.rows <= ROWS and product.ragged is None and alone
 
 
 def _everybody(shape: Shape) -> None:

@@ -89,6 +89,10 @@ class Consumer:
         ]
         for register in (r for block in sums for r in block):
             register.set(0)
+        if self.shape.is_low:
+            self.a.fill(self.lane, WARPGROUP)
+            ptx.fence.proxy_async("shared::cta")
+            everybody_of(self.shape.groups).sync()
         if self.shape.pingpong:
             self._by_turns(schedule, sums)
         elif self.shape.blocks == 1:

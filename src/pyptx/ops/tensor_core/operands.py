@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pyptx import Layout, Reg, SharedTile, Tensor, ptx, reg, smem
 from pyptx.ops.tensor_core.schedule import low
-from pyptx.ops.tensor_core.shape import ATOM, SPAN, Major
+from pyptx.ops.tensor_core.shape import ATOM, ROWS, SPAN, Major
 from pyptx.types import DType, b32, u32
 
 LARGE: Final = 2**28
@@ -26,7 +26,8 @@ class Team:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A or B: `lines` rows of A, or columns of B, for each of the stages.
+    """A or B: `lines` rows of A, or columns of B, for each of the stages, which have room for whole
+    blocks of 64 rows: what lies beyond the lines is zero, once `fill` has been called.
 
     Two matrices B have half of the lines each, and a map each. Where the CTAs of a cluster
     multiply the same lines, each of the first `parts` fetches the part of them that is its rank's,
@@ -91,6 +92,16 @@ class Operand:
                 coord = [k, at, *after] if self.k_major else [at, k, *after]
                 copy(dst=place, src=described, coord=coord, mbar=full, **more)
 
+    def fill(self, thread: Reg, threads: int) -> None:
+        """Write zeros to the lines of every stage that are never fetched, along K."""
+        words = self.stages.view(b32)
+        count, lines, _ = words.shape
+        chunk, line = (thread & 7) << 2, thread >> 3
+        for stage in ptx.range_(0, count, dtype=u32):
+            for first in range(self.lines, lines, threads // 8):
+                place = words.address(stage, line + first, chunk)
+                ptx.inst.st.shared.v4.b32(place, [0, 0, 0, 0])
+
     def clear(self, stage: Reg, first: Reg, thread: Reg, threads: int) -> None:
         """Write zeros from this value of K on, of a stage that is not along K; 16 bytes a store."""
         words = self.stages.view(b32)
@@ -148,7 +159,8 @@ def operand(
     dtype = tensors[0].dtype
     depth = SPAN // dtype.bytes
     k_major = major == "K"
-    whole = (stages, lines, depth) if k_major else (stages, depth, lines)
+    room = max(lines, ROWS)
+    whole = (stages, room, depth) if k_major else (stages, depth, room)
     parts = 1 if team is None else shared_parts(lines, len(tensors), major, dtype, team.size)
     fetched = lines // len(tensors) // parts
     box = (fetched, depth) if k_major else (depth, SPAN // dtype.bytes)

@@ -95,6 +95,10 @@ PROMOTED_CUTS: Final = (
 PROMOTED_OTHERS: Final = (
     _perhaps_promoted(Shape(128, 3 * ROWS, stages=4, band=16)),
     _perhaps_promoted(Shape(128, 3 * ROWS, stages=4, band=16, split=True)),
+    _perhaps_promoted(Shape(64, 64, stages=12, band=16)),
+    _perhaps_promoted(Shape(64, 64, stages=12, band=16, split=True)),
+    _perhaps_promoted(Shape(128, 64, stages=8, panels=1, band=16)),
+    _perhaps_promoted(Shape(128, 64, stages=8, panels=1, band=16, split=True)),
     *(
         _perhaps_promoted(shape if shape.rows == ROWS else replace(shape, stages=4))
         for shape in _DEEP
@@ -117,6 +121,21 @@ _TOGETHER: Final = (3, 4, 5, 8)
 
 
 _PINGPONG: Final = Shape(128, 3 * ROWS, blocks=2, stages=5, panels=1, band=16, pingpong=True)
+_LOW: Final = (
+    *(Shape(16, 64, stages=12, band=16, split=split) for split in (False, True)),
+    *(Shape(16, 128, stages=8, band=16, split=split) for split in (False, True)),
+    Shape(16, 256, stages=5, band=16),
+    *(
+        Shape(16, columns, stages=stages, band=16, cluster="columns")
+        for columns, stages in ((64, 12), (128, 8))
+    ),
+    *(
+        replace(shape, rows=16)
+        for shape in _DEEP
+        if shape.rows == ROWS and (shape.columns < 256 or shape.clustered < 8)
+    ),
+)
+"""Up to 16 rows."""
 OTHERS: Final = tuple(
     map(
         _perhaps,
@@ -135,6 +154,7 @@ OTHERS: Final = tuple(
             Shape(64, 128, stages=8, band=16, cluster="columns"),
             Shape(64, 64, stages=12, band=16, cluster="columns"),
             *_DEEP,
+            *_LOW,
         ),
     )
 )
@@ -236,6 +256,8 @@ def fits(shape: Shape, product: Product) -> bool:
     if shape.shares and not _shares(shape, product):
         return False
     if shape.cluster == "depth" and not cluster_sums.fits(shape, product):
+        return False
+    if shape.is_low and (product.a_major != "K" or product.promoted or product.ragged is not None):
         return False
     plain = product.epilogue is None or product.epilogue.linear
     if product.blocks == "column" or product.ragged is not None:

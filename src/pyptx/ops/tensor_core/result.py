@@ -44,7 +44,7 @@ class Results:
         self.held: list[SharedTile] = [held.view(dtype) for dtype in self.types]
         self.maps: list[Any] = []
         for tensor, tile in zip(tensors, self.held, strict=True):
-            box = (*((1,) if self.batched else ()), *tile.shape[1:])
+            box = (*((1,) if self.batched else ()), min(shape.rows, ROWS), tile.shape[-1])
             self.maps.append(tensor.tma_desc(box, layout=Layout.TMA_128B))
 
     def write(self, place: Place, block: int, group: Reg, lane: Reg, values: Sequence[Reg]) -> None:
@@ -115,7 +115,9 @@ class Results:
             if self.elements.needed:
                 rows = (top, top + 8)
                 found = self.elements.apply(place.matrix, rows, left + column, found)
-                self.elements.put_amax(place.matrix, rows, lane, self.elements.sizes.m)
+                self.elements.put_amax(
+                    place.matrix, rows, lane, self.shape.end(place.row, self.elements.sizes.m)
+                )
             for i, numbers in enumerate(found):
                 panels = self._each(self.types[i])
                 part = len(numbers) // panels

@@ -138,7 +138,9 @@ class Product:
 class Shape:
     """How a kernel is cut.
 
-    rows, columns  of A and of B (of both, where there are two) that a CTA multiplies at a time
+    rows, columns  of A and of B (of both, where there are two) that a CTA multiplies at a time:
+                   whole blocks of 64 rows, or 16, which are multiplied as 64 with zeros for the
+                   others
     blocks         of 64 rows that each of its warpgroups multiplies: 1 or 2
     stages         of shared memory, each with 128 bytes along K of every row of A and column of B
     band           tiles along the rows of D that are made before the next column of tiles
@@ -197,7 +199,17 @@ class Shape:
     @property
     def per_tile(self) -> int:
         """Warpgroups that multiply a tile."""
-        return self.rows // (ROWS * self.blocks)
+        return max(self.rows, ROWS) // (ROWS * self.blocks)
+
+    @property
+    def is_low(self) -> bool:
+        """Whether a tile has fewer rows than one `wgmma` multiplies."""
+        return self.rows < ROWS
+
+    def end(self, row: Reg, rows: Reg) -> Reg:
+        """The first row that is not of the tile that begins at `row`, of so many rows of D, where
+        it has fewer rows than its warpgroups have sums; otherwise `rows`."""
+        return ptx.inst.min.u32(row + self.rows, rows) if self.is_low else rows
 
     @property
     def threads(self) -> int:

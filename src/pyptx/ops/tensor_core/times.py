@@ -76,7 +76,7 @@ def _on_the_sms(cut: Cut, call: Call, common: Common) -> tuple[float, float]:
     if not shape.split:
         return rounds * one(ctas) + (one(rest * each) if rest else 0), 0.0
     shares, part = _parts(rest, steps, ctas)
-    size = shape.rows * shape.columns / (2 * ROWS) ** 2
+    size = max(shape.rows, ROWS) * shape.columns / (2 * ROWS) ** 2
     last = one(ctas if shares > 1 else rest) * part
     adding = common.share * (shares - 1) * size**common.share_power
     return rounds * one(ctas) + last, common.split + adding
@@ -108,11 +108,13 @@ def _are_apart(shape: Shape, call: Call) -> bool:
 
 
 def _requests(shape: Shape, call: Call) -> int:
-    """Of the copies of a stage by a CTA: rows that there are not are not asked for."""
+    """Of the copies of a stage by a CTA. Rows that there are not take as long as others: one of a
+    model's weights with 1 to 16 rows of A by tiles of 64 x 64 took 22 to 30 % longer than with 64.
+    """
     (m, n, k), product = call.sizes, call.product
     of_a = (k if product.a_major == "K" else m) * product.a.bytes
     of_b = (k if product.b_major == "K" else n) * product.b.bytes
-    rows, columns = min(shape.rows, m), shape.columns
+    rows, columns = shape.rows, shape.columns
     if shape.cluster == "rows":
         columns = -(-columns // shape.clustered)
     elif shape.cluster == "columns":
