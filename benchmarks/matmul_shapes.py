@@ -26,6 +26,7 @@ import torch
 from block_scaled_table import PUBLISHED
 from chrome_trace import busy
 from device_time import Flush, flushed_sequence
+from matmul_sweep import WEIGHTS
 from measure import Result, Summary, show, start, summarise
 from norm_cases import Options
 from norm_visit import free
@@ -48,13 +49,8 @@ FEW_ROWS: Final = (
     (32, 5120, 5120), (64, 8192, 8192), (64, 4096, 4096), (64, 28672, 8192), (128, 8192, 8192),
     (304, 4992, 3072),
 )  # fmt: skip
-SIXTEEN: Final = tuple(
-    (16, n, k) for n, k in (
-        (4096, 4096), (6144, 4096), (8192, 8192), (5120, 5120), (13824, 5120), (5120, 13824),
-        (7168, 2048), (24576, 1536),
-    )
-)  # fmt: skip
-"""Weights of models that FEW_ROWS lacks, with as many rows as have kernels of their own."""
+DECODING: Final = tuple((m, n, k) for m in plan.LOW for n, k in WEIGHTS)
+"""The weights of models, with as many rows as have kernels of their own."""
 SOME_ROWS: Final = (
     (192, 8192, 8192), (256, 4096, 4096), (300, 4096, 14336), (384, 14336, 4096),
     (512, 4096, 4096), (512, 8192, 8192),
@@ -71,6 +67,7 @@ SWEPT: Final = (
 """Where matmul_sweep found cuBLAS ahead."""
 ODD_LINES: Final = ((300, 5000, 3000), (500, 5000, 3000), (1000, 5000, 3000), (4096, 5000, 3000))
 """Rows in memory are no multiple of 128 bytes."""
+ALL: Final = tuple(dict.fromkeys((*LARGE, *FEW_ROWS, *DECODING, *SOME_ROWS, *ODD_LINES, *SWEPT)))
 CALLS: Final = 6
 WARM: Final = 2
 """Calls before them, which are not counted."""
@@ -84,8 +81,8 @@ KINDS: Final = {
     "blocks": Product(e4m3, e4m3, bf16, b_major="K", blocks="block", batches=(False, False)),
 }
 SIZES: Final = {
-    "bf16": (*LARGE, *FEW_ROWS, *SIXTEEN, *SOME_ROWS, *ODD_LINES, *SWEPT),
-    "bf16, B as (N, K)": (*LARGE, *FEW_ROWS, *SIXTEEN, *SOME_ROWS, *ODD_LINES, *SWEPT),
+    "bf16": ALL,
+    "bf16, B as (N, K)": ALL,
     "f32 as bf16": ((1024, 1024, 6144), (4096, 4096, 4096), (64, 8192, 8192)),
     "e4m3": (*FEW_ROWS, *SOME_ROWS, (4096, 7168, 2048)),
     "blocks": ((64, 8192, 8192), *PUBLISHED),

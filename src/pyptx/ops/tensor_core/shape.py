@@ -139,8 +139,8 @@ class Shape:
     """How a kernel is cut.
 
     rows, columns  of A and of B (of both, where there are two) that a CTA multiplies at a time:
-                   whole blocks of 64 rows, or 16, which are multiplied as 64 with zeros for the
-                   others
+                   whole blocks of 64 rows, or 16 or 32, which are multiplied as 64 with zeros for
+                   the others
     blocks         of 64 rows that each of its warpgroups multiplies: 1 or 2
     stages         of shared memory, each with 128 bytes along K of every row of A and column of B
     band           tiles along the rows of D that are made before the next column of tiles

@@ -108,9 +108,7 @@ def _are_apart(shape: Shape, call: Call) -> bool:
 
 
 def _requests(shape: Shape, call: Call) -> int:
-    """Of the copies of a stage by a CTA. Rows that there are not take as long as others: one of a
-    model's weights with 1 to 16 rows of A by tiles of 64 x 64 took 22 to 30 % longer than with 64.
-    """
+    """Of the copies of a stage by a CTA. Rows that there are not take as long as others."""
     (m, n, k), product = call.sizes, call.product
     of_a = (k if product.a_major == "K" else m) * product.a.bytes
     of_b = (k if product.b_major == "K" else n) * product.b.bytes
