@@ -32,14 +32,13 @@ from norm_cases import Options
 from norm_visit import free
 from sweeps import sweep
 
-from pyptx.ops.tensor_core import few_rows, hopper, plan
+from pyptx.ops.tensor_core import hopper, plan
 from pyptx.ops.tensor_core.epilogue import SCALED
-from pyptx.ops.tensor_core.few_rows import FewRows
-from pyptx.ops.tensor_core.shape import BLOCK, CTAS, Product, Shape
+from pyptx.ops.tensor_core.shape import BLOCK, Product, Shape
 from pyptx.types import bf16, e4m3, f32
 
 Call = Callable[[], Any]
-Calls = dict[Shape | FewRows, Call]
+Calls = dict[Shape, Call]
 LARGE: Final = (
     (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (4096, 7168, 2048),
     (4096, 2112, 7168), (4096, 24576, 1536),
@@ -141,7 +140,7 @@ def _measured(title: str, calls: Calls, flush: Flush) -> Iterator[Summary]:
     kind, sizes = products()[title]
     product = KINDS[kind]
     activities = flushed_sequence([*calls.values()] * (CALLS + WARM), flush)
-    chosen = plan.choose_tiles(product, *sizes)
+    chosen = plan.choose(product, *sizes)
     expected = {
         cut.shape: plan.expected_ns(cut, plan.Call(product, sizes)) / 1000
         for cut in plan.candidates(product)
@@ -149,12 +148,6 @@ def _measured(title: str, calls: Calls, flush: Flush) -> Iterator[Summary]:
     m, n, k = sizes
     for i, shape in enumerate(calls):
         times = [busy(call) for call in activities[i :: len(calls)][WARM:]]
-        if isinstance(shape, FewRows):
-            yield summarise(
-                f"{title}: few rows, clusters of {shape.cluster}", "us", times,
-                kind=kind, m=m, n=n, k=k, few_rows=shape.cluster,
-            )  # fmt: skip
-            continue
         name = f"{shape.rows} x {shape.columns}{', split' * shape.split}"
         if shape.cluster is not None:
             count = f"{shape.clustered} " * (shape.clustered > 2)
@@ -173,7 +166,9 @@ def _calls(product: Product, sizes: tuple[int, int, int], place: str = "cuda") -
     """A call for every shape, each checked."""
     arrays, exact = _arrays(product, sizes, place)
     found: Calls = {}
-    for shape in (*shapes(product), *_few_rows(product, *sizes)):
+    for shape in shapes(product):
+        if not plan.suits(shape, sizes[0]):
+            continue
         run: Any = partial(plan.operation(product, shape), *arrays)
         error = float((run().float() - exact).norm() / exact.norm())
         if not error < CLOSE:
@@ -185,14 +180,6 @@ def _calls(product: Product, sizes: tuple[int, int, int], place: str = "cuda") -
 def shapes(product: Product) -> list[Shape]:
     """Those that a product can have."""
     return [cut.shape for cut in plan.candidates(product) if plan.fits(cut.shape, product)]
-
-
-def _few_rows(product: Product, m: int, n: int, k: int) -> list[FewRows]:
-    """Clusters of the kernel for few rows that run at once, and whose warps all have a chunk."""
-    if m > few_rows.ROWS or not few_rows.fits(product):
-        return []
-    most = min(CTAS // -(-n // few_rows.COLUMNS), k // few_rows.chunk(product))
-    return [FewRows(size) for size in (1, 2, 4, few_rows.CLUSTER) if size <= max(most, 1)]
 
 
 def _arrays(

@@ -118,7 +118,7 @@ def read(record: Mapping[str, Any]) -> list[Measurement]:
     found: list[Measurement] = []
     for summary in record["measurements"]:
         notes = summary["notes"]
-        if "few_rows" in notes:  # those are not tiles
+        if "few_rows" in notes:  # of a kernel without tiles, which was slower everywhere
             continue
         shape = Shape(
             notes["rows"], notes["columns"], blocks=notes["blocks"], stages=notes["stages"],
@@ -126,7 +126,7 @@ def read(record: Mapping[str, Any]) -> list[Measurement]:
             clustered=notes.get("clustered", 2), pingpong=notes.get("pingpong", False),
         )  # fmt: skip
         call = Call(PRODUCTS[notes["kind"]], (notes["m"], notes["n"], notes["k"]))
-        if any(
+        if plan.suits(shape, notes["m"]) and any(
             (shape.tile, shape.split) == (cut.shape.tile, cut.shape.split)
             for cut in plan.candidates(call.product)
         ):
@@ -197,8 +197,22 @@ def quality(
 
 
 def _lost(made: Fit, each: Sequence[Measurement]) -> float:
-    """How much slower than the fastest shape of a size the one is that is expected to be."""
-    return min(each, key=made.expected).took / min(one.took for one in each) - 1
+    """How much slower than the fastest shape of a size the one is that is expected to be.
+
+    Infinite where that one came later and was not measured at this size.
+    """
+    call = each[0].call
+    times = made.promoted if call.product.promoted else made.times
+    shapes = (cut.shape for cut in plan.candidates(call.product))
+    expected = {
+        shape: expected_ns(Cut(shape, *times[shape.tile]), call, made.common)
+        for shape in shapes
+        if shape.tile in times and plan.fits(shape, call.product)
+        and plan.suits(shape, call.sizes[0])
+    }  # fmt: skip
+    chosen = min(expected, key=lambda shape: expected[shape])
+    took = [one.took for one in each if (one.tile, one.shape.split) == (chosen.tile, chosen.split)]
+    return took[0] / min(one.took for one in each) - 1 if took else math.inf
 
 
 def _sizes(one: Measurement) -> Sizes:

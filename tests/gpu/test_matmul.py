@@ -13,7 +13,6 @@ import jax.numpy as jnp  # noqa: E402
 
 from pyptx import ops  # noqa: E402
 from pyptx.ops.tensor_core import mma_sync, plan  # noqa: E402
-from pyptx.ops.tensor_core.few_rows import FewRows  # noqa: E402
 from pyptx.ops.tensor_core.shape import Product  # noqa: E402
 from pyptx.types import bf16, e4m3, f16, f32, s8, s32  # noqa: E402
 
@@ -84,14 +83,17 @@ def test_mma_sync(majors):
     check(kernel(turned(a, majors[0], "K"), turned(b, majors[1], "MN")), a, b)
 
 
-@pytest.mark.parametrize("cluster", [1, 2, 4, 8])
+LOW = [cut.shape for cut in plan.OTHERS if cut.shape.is_low]
+
+
+@pytest.mark.parametrize("shape", LOW, ids=str)
 @pytest.mark.parametrize("major", ["K", "MN"])
-@pytest.mark.parametrize("kind", [bf16, f16], ids=str)
-@pytest.mark.parametrize("sizes", [(1, 4096, 4096), (16, 1000, 5000), (7, 8192, 520)], ids=str)
-def test_few_rows(sizes, kind, major, cluster):
+@pytest.mark.parametrize("sizes", [(1, 4096, 4096), (29, 1000, 5000), (70, 520, 520)], ids=str)
+def test_few_rows(sizes, major, shape):
     m, n, k = sizes
+    kind = f16 if shape.columns == 128 else bf16
     a, b = normal((m, k), JAX[kind], 0), normal((k, n), JAX[kind], 1)
-    operation = jax.jit(plan.operation(Product(kind, kind, f32, "K", major), FewRows(cluster)))
+    operation = jax.jit(plan.operation(Product(kind, kind, f32, "K", major), shape))
     arrays = a, turned(b, major, "MN")
     d = operation(*arrays)
     check(d, a, b)

@@ -57,7 +57,7 @@ def test_sums_of_nothing_are_zeros(shapes):
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 def test_few_rows_by_a_layer(dtype):
-    """From registers, with what follows the product."""
+    """By a low tile, with what follows the product."""
     x, weight, bias = torch.randn(4, 2100), torch.randn(40, 2100) / 46, torch.randn(40)
     x, weight, bias = (each.to(dtype) for each in (x, weight, bias))
     wanted = F.linear(x.double(), weight.double(), bias.double())

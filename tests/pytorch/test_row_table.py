@@ -170,7 +170,11 @@ def test_shapes_of_products_are_checked_before_they_are_measured(table, monkeypa
     some = matmul_shapes.plan.candidates(product)[::5]
     monkeypatch.setattr(matmul_shapes.plan, "candidates", lambda _: some)
     calls = matmul_shapes._calls(product, sizes, "cpu")
-    assert list(calls) == [c.shape for c in some if matmul_shapes.plan.fits(c.shape, product)]
+    assert list(calls) == [
+        c.shape
+        for c in some
+        if matmul_shapes.plan.fits(c.shape, product) and matmul_shapes.plan.suits(c.shape, 40)
+    ]
     title = f"{kind}, 40 x 192 x 512"
     monkeypatch.setattr(matmul_shapes, "products", lambda: {title: (kind, sizes)})
     found_at: list[float] = []
@@ -188,23 +192,6 @@ def test_shapes_of_products_are_checked_before_they_are_measured(table, monkeypa
     monkeypatch.setattr(matmul_shapes, "CLOSE", 1e-9)
     with pytest.raises(RuntimeError, match=r"at \(40, 192, 512\) is off by"):
         matmul_shapes._calls(product, sizes, "cpu")
-
-
-def test_few_rows_are_measured_by_their_own_kernel_too(table, monkeypatch):
-    import matmul_shapes
-    from chrome_trace import Activity
-
-    product = matmul_shapes.KINDS["bf16"]
-    monkeypatch.setattr(matmul_shapes.plan, "candidates", lambda _: ())
-    calls = matmul_shapes._calls(product, (16, 2048, 2048), "cpu")
-    assert [call.cluster for call in calls] == [1, 2]  # 32 tiles of 64 columns, 1024 of K a CTA
-    assert not matmul_shapes._calls(product, (17, 64, 64), "cpu")
-    monkeypatch.setattr(matmul_shapes, "products", lambda: {"p": ("bf16", (16, 2048, 2048))})
-    activities = [[Activity("k", 0.0, 1.0, 1)]] * 16
-    monkeypatch.setattr(matmul_shapes, "flushed_sequence", lambda calls, flush: activities)
-    measured = list(matmul_shapes._measured("p", calls, None))
-    assert [m.name for m in measured] == [f"p: few rows, clusters of {n}" for n in (1, 2)]
-    assert [m.notes["few_rows"] for m in measured] == [1, 2]
 
 
 def test_kernels_of_products_are_assembled_ahead(table, monkeypatch, tmp_path):

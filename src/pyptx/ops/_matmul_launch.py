@@ -15,7 +15,6 @@ import numpy as np
 from pyptx.ops.tensor_core import arrays as product_arrays
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, EIGHT_BITS, FLOAT8, SPLIT, Call
-from pyptx.ops.tensor_core.few_rows import FewRows
 from pyptx.ops.tensor_core.shape import Blocks, Major, Product, Shape
 from pyptx.types import DType, f32
 
@@ -274,7 +273,7 @@ def _launch(product: Product) -> Callable[..., Any]:
     return launch
 
 
-def _shape(product: Product, a: Any, b: Any) -> Shape | FewRows:
+def _shape(product: Product, a: Any, b: Any) -> Shape:
     call = Call(product.a_major, product.b_major, product.d, spread=product.spread)
     m, n, k = call.sizes(a, b)
     lead = (a.shape[:-2] or b.shape[:-2]) if product.spread in (None, "G") else ()

@@ -21,7 +21,6 @@ from pyptx._runtime.torch.tensors import DTYPES as TENSOR_TYPES
 from pyptx._runtime.torch.tensors import dtype_name
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, EIGHT_BITS, SPLIT, Call, derivatives
-from pyptx.ops.tensor_core.few_rows import FewRows
 from pyptx.ops.tensor_core.shape import Blocks, Major, Product, Shape
 from pyptx.torch import _arguments as arguments
 from pyptx.torch import _products_split
@@ -202,7 +201,7 @@ def ragged(
     return d if tuple(d.shape) == dims else d[..., : dims[-2], : dims[-1]].contiguous()
 
 
-def _shape(product: Product, call: Call, a: Any, b: Any) -> Shape | FewRows:
+def _shape(product: Product, call: Call, a: Any, b: Any) -> Shape:
     m, n, k = call.sizes(a, b)
     lead = a.shape[:-2] or b.shape[:-2] or (1,)
     if all(isinstance(size, int) for size in (m, n, k, *lead)):

@@ -150,6 +150,6 @@ def test_registers_of_mma_sync(blocks, target):
 def test_what_is_chosen():
     """Scales of single columns leave registers for one block of 64 rows."""
     product = product_of("block", d=bf16)
-    assert plan.choose_tiles(product, 4096, 7168, 2048).blocks == 2
-    assert plan.choose_tiles(replace(product, blocks="column"), 4096, 7168, 2048).blocks == 1
-    assert plan.choose_tiles(product, 64, 7168, 2048).rows == 64
+    assert plan.choose(product, 4096, 7168, 2048).blocks == 2
+    assert plan.choose(replace(product, blocks="column"), 4096, 7168, 2048).blocks == 1
+    assert plan.choose(product, 64, 7168, 2048).rows == 64

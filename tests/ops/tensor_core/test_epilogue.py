@@ -203,7 +203,7 @@ def test_every_activation_is_tried():
 
 def test_shapes_that_a_pair_does_not_fit():
     paired = product_of(Layer(activation="silu", paired=True))
-    chosen = {plan.choose_tiles(paired, m, 4096, 4096).columns for m in (64, 1024, 4096, 8192)}
+    chosen = {plan.choose(paired, m, 4096, 4096).columns for m in (64, 1024, 4096, 8192)}
     assert 192 not in chosen
     for own, right in ((Shape(), True), (Shape(128, 192), False), (SHAPES["two blocks"], False)):
         assert plan.fits(own, paired) == right

@@ -1,8 +1,7 @@
 """Which kernel makes a matrix product: by target, and on Hopper by the sizes.
 
-A few rows are multiplied from registers where that was quicker (`few_rows`). Of tiles, the
-shape whose expected time (`times`) is least is chosen, or the one that was fastest where the
-sizes were measured and the expectation was off. A kernel is right for any sizes, so a
+The shape of tiles whose expected time (`times`) is least is chosen, or the one that was fastest
+where the sizes were measured and the expectation was off. A kernel is right for any sizes, so a
 choice is about time alone.
 """
 
@@ -16,8 +15,7 @@ from typing import Any, Final
 from pyptx import CallError, KernelSequence, device, lowered_for, sequence
 from pyptx._target import Target
 from pyptx.ops._parameters import with_parameters
-from pyptx.ops.tensor_core import arrays, cluster_sums, few_rows, hopper, measured, mma_sync
-from pyptx.ops.tensor_core.few_rows import FewRows
+from pyptx.ops.tensor_core import arrays, cluster_sums, hopper, measured, mma_sync
 from pyptx.ops.tensor_core.operands import shared_parts
 from pyptx.ops.tensor_core.shape import BLOCK, CTAS, ROWS, SPAN, Major, Product, Shape, Tile
 from pyptx.ops.tensor_core.times import Call, Cut, expected_ns, tiles_of
@@ -192,25 +190,18 @@ def candidates(product: Product) -> tuple[Cut, ...]:
     )
 
 
-def choose(product: Product, m: int, n: int, k: int, matrices: int = 1) -> Shape | FewRows:
-    """The kernel for a product of these sizes."""
-    few = few_rows.choose(product, m, n, k, matrices)
-    return choose_tiles(product, m, n, k, matrices) if few is None else few
-
-
-def choose_tiles(
-    product: Product, m: int, n: int, k: int, matrices: int = 1, ctas: int = CTAS
-) -> Shape:
+def choose(product: Product, m: int, n: int, k: int, matrices: int = 1, ctas: int = CTAS) -> Shape:
     """The shape whose kernel took least time, or is expected to where that was not measured."""
-    fit = [cut for cut in cuts(product) if fits(cut.shape, product)]
+    fit = [cut for cut in cuts(product) if fits(cut.shape, product) and suits(cut.shape, m)]
     if matrices == 1 and ctas == CTAS and product.ragged is None:
         found = fastest(measured.FASTEST, product, m, n, k)
         for cut in fit:
             if (cut.shape.tile, cut.shape.split) == found:
                 return cut.shape
     given = Call(product, (m, n, k), matrices, ctas)
-    # One warpgroup does not keep the tensor cores of an SM busy, which the model does not know.
-    narrow = tiles_of(Shape(ROWS, 256), given) > _ROUNDS * ctas
+    # One warpgroup does not keep the tensor cores of an SM busy, which the model does not know. Few
+    # rows leave them idle anyway.
+    narrow = m > max(LOW) and tiles_of(Shape(ROWS, 256), given) > _ROUNDS * ctas
     fit = [cut for cut in fit if cut.shape.rows > ROWS or not narrow]
     return min(fit, key=lambda cut: expected_ns(cut, given)).shape
 
@@ -221,11 +212,12 @@ def fastest(
     """The tile that was fastest where the expectation was off, by sizes where it was.
 
     Numbers of rows that are measured stand for those below them of which there are as many tiles.
-    Many rows were measured with B as (K, N); as (N, K) there are as many copies and products.
+    Many rows and few were measured with B as (K, N); as (N, K) there are as many copies and
+    products.
     """
     bits, major, promoted = product.kind
     majors: tuple[Major, ...] = (major,)
-    if major == "K" and m >= _MANY:
+    if major == "K" and (m >= _MANY or m <= max(LOW)):
         majors = ("K", "MN")
     rows = (m, *(count for count in LOW if m < count), -(-m // ROWS) * ROWS)
     for count in rows:
@@ -239,12 +231,18 @@ def fastest(
 def choose_ragged(product: Product, m: int, n: int, k: int, groups: int, ctas: int = CTAS) -> Shape:
     """The shape for groups whose lengths are known when the kernel runs: as if they were equal."""
     m, k = (-(-m // groups), k) if product.ragged == "M" else (m, -(-k // groups))
-    return with_table(choose_tiles(product, m, n, k, groups, ctas), groups)
+    return with_table(choose(product, m, n, k, groups, ctas), groups)
 
 
 def with_table(shape: Shape, groups: int) -> Shape:
     """The shape with room in shared memory for the table of so many groups."""
     return replace(shape, panels=1) if groups > FEW_GROUPS else shape
+
+
+def suits(shape: Shape, m: int) -> bool:
+    """Whether so many rows of A may have this shape: a low tile has all of them, and is the lowest
+    that has. Each further tile would read B again."""
+    return not shape.is_low or shape.rows == min((rows for rows in LOW if m <= rows), default=0)
 
 
 def fits(shape: Shape, product: Product) -> bool:
@@ -291,7 +289,7 @@ def _shares(shape: Shape, product: Product) -> bool:
 
 
 @lru_cache(KEPT)
-def operation(product: Product, shape: Shape | FewRows) -> KernelSequence:
+def operation(product: Product, shape: Shape) -> KernelSequence:
     """The product of A and B, on whatever it is lowered for; `shape` is of a kernel for Hopper.
 
     Its results are D, or a tuple of D and the epilogue's further results.
@@ -303,8 +301,6 @@ def operation(product: Product, shape: Shape | FewRows) -> KernelSequence:
         common = device.common(targets)
         if not common.has("wgmma"):
             return mma_sync.build(product)(*given)
-        if isinstance(shape, FewRows):
-            return few_rows.build(product, shape)(*given)
         made = hopper.build(product, shape, common.multiprocessors)(*given)
         return made[: len(arrays.results(product))] if shape.split else made
 
