@@ -69,6 +69,31 @@ def matmul_sweep(record: Record) -> list[str]:
     ]
 
 
+def matmul_clocks(record: Record) -> list[str]:
+    """A line for each size: the clock during a call, and of ours the clocks with products."""
+    by_size: dict[str, dict[str, Record]] = {}
+    for m in record["measurements"]:
+        by_size.setdefault(_sizes(m["notes"]), {})[m["notes"]["candidate"]] = m
+    lines = [
+        f"**{TITLES['matmul_clocks']}**: TFLOP/s; cold L2 cache, random normal data.",
+        "The kernel itself reads clock and time in each CTA. Busy is the part of the clocks, from",
+        "a CTA's first wait for a stage to its end, in which its tensor cores multiply.",
+        "",
+        "| M x N x K | pyptx | cuBLAS | with stamps | clock | tensor cores at it | busy |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for sizes, found in by_size.items():
+        (stamped,) = (m for m in found.values() if "clock" in m["notes"])
+        notes = stamped["notes"]
+        (peer,) = (m for who, m in found.items() if who != OURS and m is not stamped)
+        rates = " | ".join(f"{m['median']:.0f}" for m in (found[OURS], peer, stamped))
+        lines.append(
+            f"| {sizes} | {rates} | {notes['clock']:.0f} MHz | {notes['peak']:.0f} "
+            f"| {notes['busy']:.1%} |"
+        )
+    return lines
+
+
 def matmul_power(record: Record) -> list[str]:
     """A line for each size: each candidate's rate, with the clock and the power that it had."""
     by_size: dict[str, dict[str, str]] = {}

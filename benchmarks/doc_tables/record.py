@@ -17,6 +17,7 @@ TITLES: Final = {
     "block_scaled_table": "Products of e4m3 with scales of 128 and 128 x 128 values",
     "row_sweep": "Row-wise operations of `pyptx.ops` over row lengths, many rows and few",
     "matmul_sweep": "`pyptx.ops.matmul` in bf16 over 1 to 16384 rows, beside cuBLAS",
+    "matmul_clocks": "Large products in bf16, one call: the clock, and what tensor cores do at it",
     "matmul_power": "Large products in bf16, each for a second: rate, clock and power",
     "row_floors": "Row-wise operations of `pyptx.ops`, and kernels that move the same bytes alone",
     "row_table": "Row-wise operations of `pyptx.ops`",

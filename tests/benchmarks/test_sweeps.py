@@ -138,6 +138,52 @@ def test_the_page_has_clock_and_power(tmp_path):
     )
 
 
+def test_the_page_has_the_clock_of_a_call():
+    measure, products = module("measure"), module("doc_tables.products")
+    result = measure.Result("matmul_clocks", {"name": "A GPU"}, {}, {})
+    sizes = {"m": 4096, "n": 4096, "k": 4096}
+    for who, rate, more in (
+        ("pyptx", 785.2, {}),
+        ("with stamps", 781.0, {"clock": 1581.4, "peak": 855.1, "busy": 0.947}),
+        ("PyTorch (cuBLAS)", 787.0, {}),
+    ):
+        result.put(measure.summarise(
+            f"4096 x 4096 x 4096: {who}", "TFLOP/s", [rate], candidate=who, **sizes, **more
+        ))  # fmt: skip
+    *_, line = products.matmul_clocks(result.record())
+    assert line == "| 4096 x 4096 x 4096 | 785 | 787 | 781 | 1581 MHz | 855 | 94.7% |"
+
+
+def test_few_rows_are_beside_reading_b():
+    """What only reads is no peer; it has a column of its own, empty for many rows."""
+    measure, products = module("measure"), module("doc_tables.products")
+    alone = module("norm_cases").ALONE
+    tables = {}
+    for part in ("matmul_table", "block_scaled_table"):
+        result = measure.Result(part, {"name": "A GPU"}, {}, {})
+        for m in (64, 4096):
+            for layout in ("KN", "NK"):
+                for who, rate in (("pyptx", 230.0), ("XLA", 200.0)):
+                    result.put(measure.summarise(
+                        f"{m} {layout} {who}", "TFLOP/s", [rate], candidate=who, m=m, n=8, k=8,
+                        layout=layout, **({"published": 210} if layout == "KN" and
+                        who == "pyptx" else {}),
+                    ))  # fmt: skip
+        result.put(measure.summarise(
+            f"64 {alone}", "TFLOP/s", [227.5], candidate=alone, m=64, n=8, k=8, way="1"
+        ))  # fmt: skip
+        tables[part] = getattr(products, part)(result.record())[-2:]
+    rates = "**230** | XLA: 200 (1.15x)"
+    assert tables["matmul_table"] == [
+        f"| 64 x 8 x 8 | {rates} | {rates} | 227.5 |",
+        f"| 4096 x 8 x 8 | {rates} | {rates} |  |",
+    ]
+    assert tables["block_scaled_table"] == [
+        f"| 64 x 8 x 8 | {rates} | 210 (1.10x) | 227.5 |",
+        f"| 4096 x 8 x 8 | {rates} | 210 (1.10x) |  |",
+    ]
+
+
 def test_the_readme_says_what_was_measured():
     """The number of cases in which a peer was faster is that of the record."""
     norm = module("doc_tables.norm")

@@ -266,6 +266,33 @@ def test_power_is_read_while_products_are_made(table, monkeypatch):
         matmul_power.measured((100, 100, 100), "pyptx", call, 132, Watch())
 
 
+@pytest.mark.parametrize("how", [{"cluster": "rows"}, {"split": True}, {"rows": 64}], ids=str)
+def test_a_kernel_reads_its_clock(table, how):
+    """The product is the same, and each CTA says when it began and ended."""
+    import matmul_clocks
+
+    shape = matmul_clocks.Shape(**{"rows": 128, "columns": 128, "stages": 3, **how})
+    kernel = matmul_clocks.stamped(matmul_clocks.PRODUCT, shape, 4)
+    torch.manual_seed(0)
+    a, b = torch.randn(300, 264).bfloat16(), torch.randn(264, 512).bfloat16()
+    found, *_, stamps = kernel(a, b)
+    plain = matmul_clocks.hopper.build(matmul_clocks.PRODUCT, shape, 4)(a, b)
+    assert torch.equal(found, plain[0] if shape.split else plain)
+    torch.testing.assert_close(found.float(), a.float() @ b.float(), rtol=2**-7, atol=0.5)
+    rows = stamps.view(torch.int64).tolist()
+    assert len(rows) == 4
+    assert all(0 < begin < end and 0 < early < late for begin, early, end, late in rows)
+
+
+def test_clocks_are_read_as_rate_and_share(table):
+    """Of two CTAs, 2000 and 4000 clocks at 2 GHz; one that had no tile has no say."""
+    import matmul_clocks
+
+    stamps = [[100, 50, 2100, 1050], [0, 0, 4000, 2000], [0, 0, 0, 0]]
+    found = matmul_clocks.readings_of(stamps, 4096 * 3000, 2)
+    assert found == {"clock": 2000.0, "peak": round(4096 * 2 * 2000e-6, 1), "busy": 0.5}
+
+
 # ---- what memory allows --------------------------------------------------------------------------
 
 

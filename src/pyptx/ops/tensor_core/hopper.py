@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from pyptx import Kernel, Reg, Tensor, ptx, reg
+from pyptx import Kernel, Reg, Tensor, Tile, ptx, reg
 from pyptx.device import WARP
 from pyptx.ops.tensor_core import arrays, mainloop, scale_stages, workspace
 from pyptx.ops.tensor_core.cluster_sums import ClusterSums
@@ -47,19 +47,27 @@ def build(product: Product, shape: Shape, ctas: int = CTAS) -> Kernel:
     def matmul(*tensors: Tensor) -> None:
         program(product, shape, tensors)
 
+    more = results_of(product, shape, ctas)
+    return arrays.kernel_of(product, matmul, more=more, **launch_of(product, shape, ctas))
+
+
+def results_of(product: Product, shape: Shape, ctas: int = CTAS) -> tuple[Tile, ...]:
+    """Further results: the workspace and the flags, where tiles are split."""
     over = arrays.run_time(product)["parallel"]
-    return arrays.kernel_of(
-        product,
-        matmul,
-        grid=ctas if shape.split else _grid(product, shape, ctas),
-        more=workspace.tiles(shape, ctas, over, product.sum) if shape.split else (),
-        block=shape.threads,
-        cluster=(shape.cluster_size, 1, 1),
-        arch="auto",
+    return workspace.tiles(shape, ctas, over, product.sum) if shape.split else ()
+
+
+def launch_of(product: Product, shape: Shape, ctas: int = CTAS) -> dict[str, Any]:
+    """The options of the kernel that say how it is launched."""
+    return {
+        "grid": ctas if shape.split else _grid(product, shape, ctas),
+        "block": shape.threads,
+        "cluster": (shape.cluster_size, 1, 1),
+        "arch": "auto",
         # With one CTA on an SM, `setmaxnreg` has registers to give.
         **({"minnctapersm": 1} if shape.groups > 1 else {}),
-        cooperative=shape.split,
-    )
+        "cooperative": shape.split,
+    }
 
 
 def _grid(product: Product, shape: Shape, ctas: int) -> str:
