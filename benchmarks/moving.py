@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg
 from pyptx.ops._parameters import with_parameters
+from pyptx.ops.tensor_core.operands import leaves_first
 from pyptx.types import s32, u32
 
 VECTOR: Final = 4
@@ -22,24 +23,45 @@ VECTOR: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """How many arrays are read and written, and by how many threads of how many vectors each."""
+    """How many arrays are read and written, and by how many threads of how many vectors each.
+
+    With `first`, the lines that are read are the first to leave the L2 cache, so that what a kernel
+    before has written stays there, and is not written to memory meanwhile.
+    """
 
     inputs: int
     outputs: int
     threads: int
     vectors: int
+    first: bool = False
 
     def __str__(self) -> str:
-        return f"{self.threads} threads of {self.vectors}"
+        return f"{self.threads} threads of {self.vectors}{', leaving first' * self.first}"
 
 
-def ways(inputs: int, outputs: int) -> list[Moving]:
+def ways(inputs: int, outputs: int, *, first: tuple[bool, ...] = (False,)) -> list[Moving]:
     """What there is to choose from."""
     return [
-        Moving(inputs, outputs, threads, vectors)
+        Moving(inputs, outputs, threads, vectors, each)
+        for each in first
         for threads in (64, 128, 256, 512)
         for vectors in (1, 2, 4)
     ]
+
+
+class _Loads:
+    """Loads of vectors, with a cache policy or without."""
+
+    def __init__(self, how: Moving) -> None:
+        self.policy = leaves_first() if how.first else None
+
+    def __call__(self, x: Tensor, start: Reg, inside: Reg) -> list[Reg]:
+        if self.policy is None:
+            return list(x.load(start, vector=VECTOR, pred=inside, other=0))
+        words = [reg.scalar(s32, init=0) for _ in range(VECTOR)]
+        load = ptx.inst[f"ld.global.L2::cache_hint.v{VECTOR}.s32"]
+        load(words, x.address(start), self.policy, pred=inside)
+        return words
 
 
 def _never(words: list[Reg]) -> Reg:
@@ -64,8 +86,9 @@ def moving(how: Moving) -> Kernel:
             for i in range(how.vectors)
         ]
         there = [start < words for start in starts]
+        load = _Loads(how)
         found = [
-            [x.load(start, vector=VECTOR, pred=inside, other=0) for x in sources]
+            [load(x, start, inside) for x in sources]
             for start, inside in zip(starts, there, strict=True)
         ]
         for start, inside, loaded in zip(starts, there, found, strict=True):
