@@ -133,7 +133,10 @@ def test_multiplications_stay_asynchronous(blocks, cut):
 def test_an_epilogue_leaves_registers(blocks, cut):
     layer = Layer(bias=bf16, activation="gelu", residual=bf16, quantized=True, amax=True)
     product = replace(product_of(blocks, d=e4m3), epilogue=layer.epilogue, batches=(False,) * 5)
-    assert plan.fits(cut.shape, product) == (cut.shape.blocks == 1 and cut.shape.columns <= 128)
+    few = cut.shape.blocks == 1 and cut.shape.columns <= 128
+    # A panel of results of 8 bits is 128 columns wide.
+    whole = cut.shape.columns == 128 or cut.shape.cluster == "depth"
+    assert plan.fits(cut.shape, product) == (few and whole)
     if plan.fits(cut.shape, product):
         cubin = hopper.build(product, cut.shape).cubin()
         assert cubin.spill_stores == cubin.spill_loads == 0

@@ -173,7 +173,7 @@ def test_clusters_of_eight_bits(shape):
 def test_clusters_fetch_what_they_share_once(shape):
     """Each CTA gives a part of the shared lines to all, in whole boxes; or has none to give."""
     text = hopper.build(Product(bf16, bf16, bf16, "K", "K"), shape).ptx()
-    loops = 2 if shape.rows == 64 else 1  # with a cache policy, and without
+    loops = 2 if shape.rows <= 64 else 1  # with a cache policy, and without
     assert text.count(".multicast::cluster") == loops
 
 
@@ -203,8 +203,9 @@ def test_clusters_have_no_fence_of_all_memory(shape):
 def test_parts_of_every_layout(a_major, b_major, d, shape):
     kind = f16 if d is f16 else bf16
     product = Product(kind, kind, d, a_major, b_major)
-    assert plan.fits(shape, product)
-    assert emulated(hopper.build(product, shape, 4), product, 200, 264, 456) <= 1
+    assert plan.fits(shape, product) == (a_major == "K" or not shape.is_low)
+    if plan.fits(shape, product):
+        assert emulated(hopper.build(product, shape, 4), product, 200, 264, 456) <= 1
 
 
 @IN_DEPTH
@@ -370,7 +371,7 @@ def test_multiplications_stay_asynchronous(cut, a_major, b_major):
     """The assembler says so where it has to run one after another, and kernels spill nothing."""
     product = Product(bf16, bf16, bf16, a_major, b_major)
     if not plan.fits(cut.shape, product):
-        assert cut.shape.cluster
+        assert cut.shape.cluster or (cut.shape.is_low and a_major == "MN")
         return
     kernel = hopper.build(product, cut.shape)
     cubin = kernel.cubin()
