@@ -171,7 +171,7 @@ def test_every_shape_with_block_scales(cut):
     m, n, k = 704, 1168, 1040
     product = Product(e4m3, e4m3, f32, "K", "K", blocks="block", batches=(False, False))
     a, b = normal((m, k), jnp.float8_e4m3fn, 0), normal((n, k), jnp.float8_e4m3fn, 1)
-    ones = jnp.ones((m, 9)), jnp.ones((9, 10))
+    ones = jnp.ones((m, 12)), jnp.ones((9, 10))  # rows of whole 16 bytes, as operations pad them
     x, y = np.asarray(a).astype(np.float64), np.asarray(b).astype(np.float64).T
     found = jax.jit(plan.operation(product, cut.shape))(a, b, *ones)
     assert np.max(np.abs(np.asarray(found) - x @ y) / (np.abs(x) @ np.abs(y))) < 2.0**-11
