@@ -24,6 +24,8 @@ SHAPES = {
     "such tiles, split": Shape(128, 192, stages=2, split=True),
     "parts of K": Shape(64, 128, stages=2, cluster="depth", clustered=4),
     "parts of K, two warpgroups": Shape(128, 128, stages=2, cluster="depth"),
+    "16 rows": Shape(16, 64, stages=3),
+    "32 rows, split": Shape(32, 128, stages=2, split=True),
 }
 CUTS = (*plan.PROMOTED_CUTS, *plan.PROMOTED_OTHERS)
 

@@ -89,16 +89,20 @@ class Consumer:
         ]
         for register in (r for block in sums for r in block):
             register.set(0)
-        if self.shape.is_low:
-            self.a.fill(self.lane, WARPGROUP)
-            ptx.fence.proxy_async("shared::cta")
-            everybody_of(self.shape.groups).sync()
+        self.fill()
         if self.shape.pingpong:
             self._by_turns(schedule, sums)
         elif self.shape.blocks == 1:
             self._one_block(schedule, sums)
         else:
             self._two_blocks(schedule, sums)
+
+    def fill(self) -> None:
+        """Have zeros where a low tile has no rows, before anything is multiplied."""
+        if self.shape.is_low:
+            self.a.fill(self.lane, WARPGROUP)
+            ptx.fence.proxy_async("shared::cta")
+            everybody_of(self.shape.groups).sync()
 
     @property
     def _blocks(self) -> range:

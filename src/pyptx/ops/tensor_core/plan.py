@@ -90,6 +90,11 @@ PROMOTED_CUTS: Final = (
     *_promoted(Shape(64, 128, stages=8, band=16)),
 )
 """Of products whose sums are promoted."""
+LOW: Final = (16, 32)
+"""Rows of the lowest tiles. In one of 64, copies of rows beyond the last take longer than of rows
+that are there: 1 to 16 rows of models' weights took up to 30 % longer than 64."""
+
+
 PROMOTED_OTHERS: Final = (
     _perhaps_promoted(Shape(128, 3 * ROWS, stages=4, band=16)),
     _perhaps_promoted(Shape(128, 3 * ROWS, stages=4, band=16, split=True)),
@@ -101,6 +106,16 @@ PROMOTED_OTHERS: Final = (
         _perhaps_promoted(shape if shape.rows == ROWS else replace(shape, stages=4))
         for shape in _DEEP
         if shape.columns <= BLOCK  # and scales have room beside the sums
+    ),
+    *(
+        _perhaps_promoted(replace(shape, rows=rows))
+        for rows in LOW
+        for shape in (
+            Shape(64, 64, stages=12, band=16),
+            Shape(64, 64, stages=12, band=16, split=True),
+            Shape(64, 128, stages=8, band=16),
+            Shape(64, 128, stages=7, band=16, cluster="depth"),
+        )
     ),
 )
 """The same, chosen from where they have been measured."""
@@ -119,11 +134,6 @@ _TOGETHER: Final = (3, 4, 5, 8)
 
 
 _PINGPONG: Final = Shape(128, 3 * ROWS, blocks=2, stages=5, panels=1, band=16, pingpong=True)
-LOW: Final = (16, 32)
-"""Rows of the lowest tiles. In one of 64, copies of rows beyond the last take longer than of rows
-that are there: 1 to 16 rows of models' weights took up to 30 % longer than 64."""
-
-
 _LOW: Final = tuple(
     replace(shape, rows=rows)
     for rows in LOW
@@ -259,7 +269,7 @@ def fits(shape: Shape, product: Product) -> bool:
         return False
     if shape.cluster == "depth" and not cluster_sums.fits(shape, product):
         return False
-    if shape.is_low and (product.a_major != "K" or product.promoted or product.ragged is not None):
+    if shape.is_low and (product.a_major != "K" or product.ragged is not None):
         return False
     plain = product.epilogue is None or product.epilogue.linear
     if product.blocks == "column" or product.ragged is not None:

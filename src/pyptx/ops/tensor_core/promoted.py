@@ -42,6 +42,7 @@ class Promoting(Consumer):
         )
         for register in (r for sums in part for r in sums):
             register.set(0.0)
+        self.fill()
         state, read = self.ring.consumer(), self.ring.consumer()
         groups = None if self.scales is None else self.scales.ring.consumer()
         if self._by_two:

@@ -111,6 +111,8 @@ class ScaleStages:
         first, beside = first_sum(lane)
         if self.shape.per_tile > 1:
             first = first + low(group, ROWS * self.shape.blocks)
+        if self.shape.is_low:
+            first = first & (self.shape.rows - 1)  # of zeros, any row's
         top = ptx.inst.mad.lo.u32(first, LINE, reg.from_(self.rows, u32))
         turned = ((first >> 2) & 1) << 4
         block = reg.from_(item.first, u32)
