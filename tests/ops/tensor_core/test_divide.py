@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from pyptx import Reg, Tensor, Tile, kernel, ptx, reg
-from pyptx.ops.tensor_core.divide import by_number, factor, if_not_below
+from pyptx.ops.tensor_core.divide import (
+    LARGEST,
+    SmallDivisor,
+    by_number,
+    factor,
+    if_not_below,
+)
 from pyptx.types import u32
 
 TOP = 2**32 - 1
@@ -49,6 +55,31 @@ def test_by_register() -> None:
     found = _quotients(if_not_below, x, d)
     np.testing.assert_array_equal(found, x // d)
     assert 0 < np.count_nonzero(found == 0) < 1024
+
+
+@pytest.mark.parametrize("divisor", range(1, LARGEST + 1))
+def test_a_divisor_that_is_chosen(divisor: int) -> None:
+    """By the last predicate that held, of dividends up to the largest."""
+
+    def divide(value: Reg, number: Reg) -> Reg:
+        chosen = SmallDivisor()
+        for each in range(2, LARGEST + 1):
+            chosen.set(each, number >= each)
+        return chosen.quotient(value)
+
+    x = _values(divisor) % np.uint32(2**28)
+    x[:2] = 2**28 - 1, (2**28 - 1) // divisor * divisor
+    found = _quotients(divide, x, np.full_like(x, divisor))
+    np.testing.assert_array_equal(found, x // np.uint32(divisor))
+
+
+def test_a_divisor_that_has_no_factor() -> None:
+    def divide(value: Reg, number: Reg) -> Reg:
+        SmallDivisor().set(LARGEST + 1, number > 0)
+        return value
+
+    with pytest.raises(ValueError, match=r"^a divisor from 1 to 8, not 9$"):
+        _quotients(divide, _values(9), _values(9))
 
 
 def test_factors_are_exact() -> None:

@@ -10,9 +10,9 @@ from pyptx import Reg, ptx, reg
 from pyptx.types import u32
 
 BITS: Final = 32
-FEW_BITS: Final = 31
+SMALL_BITS: Final = 31
 LARGEST: Final = 8
-"""Of a `Few`."""
+"""Of a `SmallDivisor`."""
 
 
 def by_number(value: Reg, divisor: int) -> Reg:
@@ -50,28 +50,29 @@ def if_not_below(value: Reg, divisor: Reg) -> Reg:
     return found
 
 
-class Few:
-    """A number from 1 on that is found when the kernel runs, and quotients by it.
+class SmallDivisor:
+    """A number from 1 to LARGEST that is chosen when the kernel runs, and quotients by it.
 
-    Each number that it may be has a constant factor, so that there is no division.
+    Each of these numbers has a constant factor, so that there is no division.
     """
 
     def __init__(self) -> None:
-        self.number = reg.scalar(u32, init=1)
-        self._factor = reg.scalar(u32, init=1 << FEW_BITS)
+        self.value = reg.scalar(u32, init=1)
+        self._factor = reg.scalar(u32, init=1 << SMALL_BITS)
 
-    def become(self, number: int, pred: Reg) -> None:
-        """Be this number, where a predicate holds; at most LARGEST."""
-        assert number <= LARGEST
-        self.number.set(ptx.inst.selp.u32(number, self.number, pred))
-        factor = -(-(1 << FEW_BITS) // number)
+    def set(self, number: int, pred: Reg) -> None:
+        """Make it this number where a predicate holds."""
+        if not 1 <= number <= LARGEST:
+            raise ValueError(f"a divisor from 1 to {LARGEST}, not {number}")
+        self.value.set(ptx.inst.selp.u32(number, self.value, pred))
+        factor = -(-(1 << SMALL_BITS) // number)
         self._factor.set(ptx.inst.selp.u32(factor, self._factor, pred))
 
-    def divides(self, value: Reg) -> Reg:
-        """value // number, of a value below 2**28.
+    def quotient(self, dividend: Reg) -> Reg:
+        """dividend // value, of a u32 below 2**28.
 
-        The factor is too large by less than 1 / 2**FEW_BITS of the number: the quotient is exact
-        as long as the value times the number is below 2**FEW_BITS.
+        The factor is too large by less than 1 / 2**SMALL_BITS of the number: the quotient is exact
+        as long as the dividend times the number is below 2**SMALL_BITS.
         """
-        wide = ptx.inst.mul.wide.u32(value, self._factor)
-        return ptx.inst.cvt.u32.u64(wide >> FEW_BITS)
+        wide = ptx.inst.mul.wide.u32(dividend, self._factor)
+        return ptx.inst.cvt.u32.u64(wide >> SMALL_BITS)

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 
 from pyptx import Reg, ptx, reg
 from pyptx.ops.tensor_core.arrays import Sizes
-from pyptx.ops.tensor_core.divide import Few, by_number, if_not_below
+from pyptx.ops.tensor_core.divide import SmallDivisor, by_number, if_not_below
 from pyptx.ops.tensor_core.shape import Shape, rank_of
 from pyptx.types import u32
 
@@ -98,25 +98,25 @@ class LastRound:
         self.rounds = if_not_below(count, ctas)
         self.whole = low(self.rounds, ctas)
         rest = count - self.whole
-        shares = Few()
+        shares = SmallDivisor()
         for each in range(2, MOST + 1):
-            shares.become(each, (low(rest, each) <= ctas) & (steps >= LEAST * each))
-        self.shares = reg.from_(shares.number, u32)
+            shares.set(each, (low(rest, each) <= ctas) & (steps >= LEAST * each))
+        self.shares = reg.from_(shares.value, u32)
         self.owner = self.shares - 1
         self.segments = [no_segment(), self._even(rest, shares)]
-        with ptx.if_((shares.number == 1) & (steps >= LEAST * 2)):
+        with ptx.if_((shares.value == 1) & (steps >= LEAST * 2)):
             for q in reversed(FRACTIONS):  # the smallest that fits: fewest CTAs wait
                 fits = low(by_number(rest + (q - 1), q), q + 1) <= ctas
                 with ptx.if_(fits):
                     self._odd(rest, q)
         self._compact()
 
-    def _even(self, rest: Reg, shares: Few) -> Segment:
+    def _even(self, rest: Reg, shares: SmallDivisor) -> Segment:
         """Each tile among the same number of CTAs."""
-        tile = shares.divides(self.cta)
-        share = self.cta - low(tile, shares.number)
-        first = shares.divides(low(share, self.steps))
-        end = shares.divides(low(share + 1, self.steps))
+        tile = shares.quotient(self.cta)
+        share = self.cta - low(tile, shares.value)
+        first = shares.quotient(low(share, self.steps))
+        end = shares.quotient(low(share + 1, self.steps))
         there = tile < rest
         return Segment(tile, first, ptx.inst.selp.u32(end - first, 0, there), share)
 
