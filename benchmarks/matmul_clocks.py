@@ -23,7 +23,9 @@ import torch
 from chrome_trace import busy
 from device_time import Flush, flushed_sequence
 from matmul_power import FLOP, LARGE
+from matmul_table import CUBLAS
 from measure import CONSOLE, Result, Summary, show, start, summarise
+from moving import grouped
 from norm_cases import OURS
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg
@@ -36,7 +38,6 @@ CALLS: Final = 7
 WARM: Final = 2
 """Calls before them, which are not counted."""
 PRODUCT: Final = Product(bf16, bf16, bf16)
-PEER: Final = "PyTorch (cuBLAS)"
 STAMPED: Final = "with stamps"
 STAMPS: Final = 4
 """Of a CTA: the clock and the nanosecond of its first product and of its end."""
@@ -74,7 +75,7 @@ def visit(sizes: tuple[int, int, int], flush: Flush, count: int) -> list[Summary
     calls: dict[str, Callable[[], Any]] = {
         OURS: lambda: plan.operation(PRODUCT, shape)(a, b),
         STAMPED: lambda: with_stamps(a, b)[-1],
-        PEER: lambda: a @ b,
+        CUBLAS: lambda: a @ b,
     }
     names = [name for _ in range(WARM + CALLS) for name in calls]
     if not torch.equal(calls[OURS](), with_stamps(a, b)[0]):
@@ -85,9 +86,8 @@ def visit(sizes: tuple[int, int, int], flush: Flush, count: int) -> list[Summary
 
     order = [kept if name == STAMPED else calls[name] for name in names]
     activities = flushed_sequence(order, flush)
-    times: dict[str, list[float]] = {}
-    for name, each in zip(names, activities, strict=True):
-        times.setdefault(name, []).append(busy(a for a in each if "Memcpy" not in a.name))
+    kernels = ([a for a in each if "Memcpy" not in a.name] for each in activities)
+    times = grouped(names, map(busy, kernels))
     work = 2e-6 * m * n * k
     found = [readings_of(each, 1e6 * work, count) for each in read[WARM:]]
     notes = {name: statistics.median(each[name] for each in found) for name in found[0]}

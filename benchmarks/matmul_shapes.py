@@ -116,7 +116,12 @@ def measure(device: dict[str, object], options: Options) -> Result:
 
 def assemble() -> None:
     """Have all kernels assembled, which keeps their cubins in pyptx's folder of them."""
-    kernels = [(product, shape) for product in KINDS.values() for shape in shapes(product)]
+    kernels = [
+        (product, cut.shape)
+        for product in KINDS.values()
+        for cut in plan.candidates(product)
+        if plan.fits(cut.shape, product)
+    ]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for kernel in [pool.submit(hopper.build(*each).cubin) for each in kernels]:
             kernel.result()
@@ -172,20 +177,14 @@ def _calls(product: Product, sizes: tuple[int, int, int], place: str = "cuda") -
     """A call for every shape, each checked."""
     arrays, exact = _arrays(product, sizes, place)
     found: Calls = {}
-    for shape in shapes(product):
-        if not plan.suits(shape, sizes[0]):
-            continue
+    for cut in plan.fitting(plan.candidates(product), product, sizes[0]):
+        shape = cut.shape
         run: Any = partial(plan.operation(product, shape), *arrays)
         error = float((run().float() - exact).norm() / exact.norm())
         if not error < CLOSE:
             raise RuntimeError(f"{shape} at {sizes} is off by {error}")
         found[shape] = run
     return found
-
-
-def shapes(product: Product) -> list[Shape]:
-    """Those that a product can have."""
-    return [cut.shape for cut in plan.candidates(product) if plan.fits(cut.shape, product)]
 
 
 def _arrays(

@@ -23,7 +23,7 @@ import torch
 from chrome_trace import busy
 from device_time import Flush, flushed_calls, flushed_sequence
 from measure import CONSOLE, Result, Summary, show, start, summarise
-from moving import call_of, fastest, ways
+from moving import call_of, fastest, grouped, ways
 from norm_cases import ALONE
 
 from pyptx import ops
@@ -33,6 +33,7 @@ SIZES: Final = (
     (4096, 2112, 7168), (4096, 24576, 1536), (4096, 4096, 14336), (8192, 28672, 8192),
     (64, 8192, 8192), (16, 14336, 4096), (1, 8192, 28672), (300, 5000, 3000),
 )  # fmt: skip
+CUBLAS: Final = "PyTorch (cuBLAS)"
 CALLS: Final = 8
 FEW_ROWS: Final = 300
 """Up to so many, B is most of the bytes."""
@@ -92,9 +93,8 @@ def reading(sizes: tuple[int, int, int], size: int, flush: Flush) -> Summary:
     for call in calls.values():
         call()
     order = [way for way in calls for _ in range(CALLS)]
-    times: dict[str, list[float]] = {}
-    for way, each in zip(order, flushed_sequence([calls[w] for w in order], flush), strict=True):
-        times.setdefault(way, []).append(busy(each))
+    activities = flushed_sequence([calls[way] for way in order], flush)
+    times = grouped(order, map(busy, activities))
     way = fastest(times)
     rates = [2e-6 * m * n * k / each for each in times[way]]
     name = f"{m} x {n} x {k}: {ALONE}"
@@ -116,7 +116,7 @@ def candidates(
     xla: Any = jax.jit(partial(cast("Any", jax.lax.dot_general), dimension_numbers=numbers))
     calls: dict[str, Callable[[], Any]] = {
         "pyptx": partial(ours, a, b),
-        "PyTorch (cuBLAS)": partial(torch.matmul, one, whole),
+        CUBLAS: partial(torch.matmul, one, whole),
         "XLA": partial(xla, a, b),
     }
     if quack and importlib.util.find_spec("quack") is not None:

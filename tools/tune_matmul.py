@@ -203,13 +203,12 @@ def _lost(made: Fit, each: Sequence[Measurement]) -> float:
     """
     call = each[0].call
     times = made.promoted if call.product.promoted else made.times
-    shapes = (cut.shape for cut in plan.candidates(call.product))
+    cuts = plan.fitting(plan.candidates(call.product), call.product, call.sizes[0])
     expected = {
-        shape: expected_ns(Cut(shape, *times[shape.tile]), call, made.common)
-        for shape in shapes
-        if shape.tile in times and plan.fits(shape, call.product)
-        and plan.suits(shape, call.sizes[0])
-    }  # fmt: skip
+        cut.shape: expected_ns(Cut(cut.shape, *times[cut.shape.tile]), call, made.common)
+        for cut in cuts
+        if cut.shape.tile in times
+    }
     chosen = min(expected, key=lambda shape: expected[shape])
     took = [one.took for one in each if (one.tile, one.shape.split) == (chosen.tile, chosen.split)]
     return took[0] / min(one.took for one in each) - 1 if took else math.inf

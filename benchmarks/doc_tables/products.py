@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import statistics
+from typing import Final
 
 from measure import number
 from norm_cases import ALONE, OURS
 
 from doc_tables.record import TITLES, Record, medians
+
+READING: Final = "The last column is what a product would have that took as long as only to read B."
+"""Of tables that have products of few rows."""
 
 
 def matmul_table(record: Record) -> list[str]:
@@ -25,7 +29,7 @@ def matmul_table(record: Record) -> list[str]:
         ]
     lines = [
         f"**{TITLES['matmul_table']}**: TFLOP/s; cold L2 cache, random normal data.",
-        "The last column is what a product would have that took as long as only to read B.",
+        READING,
         "",
         "| M x N x K | B as (K, N) | best peer | B as (N, K) | best peer | reading B |",
         "|---|---:|---:|---:|---:|---:|",
@@ -125,7 +129,7 @@ def block_scaled_table(record: Record) -> list[str]:
     lines = [
         f"**{TITLES['block_scaled_table']}**: TFLOP/s; cold L2 cache, random normal data.",
         "DeepGEMM was not run: its column is what it published of an H800 in February 2025.",
-        "The last column is what a product would have that took as long as only to read B.",
+        READING,
         "",
         "| M x N x K | pyptx | cuBLASLt | DeepGEMM, on an H800 | reading B |",
         "|---|---:|---:|---:|---:|",

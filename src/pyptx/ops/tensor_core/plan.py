@@ -95,6 +95,11 @@ LOW: Final = (16, 32)
 that are there: 1 to 16 rows of models' weights took up to 30 % longer than 64."""
 
 
+def _lowered(*shapes: Shape) -> tuple[Shape, ...]:
+    """Each of the shapes with the rows of every low tile."""
+    return tuple(replace(shape, rows=rows) for rows in LOW for shape in shapes)
+
+
 PROMOTED_OTHERS: Final = (
     _perhaps_promoted(Shape(128, 3 * ROWS, stages=4, band=16)),
     _perhaps_promoted(Shape(128, 3 * ROWS, stages=4, band=16, split=True)),
@@ -107,15 +112,14 @@ PROMOTED_OTHERS: Final = (
         for shape in _DEEP
         if shape.columns <= BLOCK  # and scales have room beside the sums
     ),
-    *(
-        _perhaps_promoted(replace(shape, rows=rows))
-        for rows in LOW
-        for shape in (
+    *map(
+        _perhaps_promoted,
+        _lowered(
             Shape(64, 64, stages=12, band=16),
             Shape(64, 64, stages=12, band=16, split=True),
             Shape(64, 128, stages=8, band=16),
             Shape(64, 128, stages=7, band=16, cluster="depth"),
-        )
+        ),
     ),
 )
 """The same, chosen from where they have been measured."""
@@ -134,19 +138,15 @@ _TOGETHER: Final = (3, 4, 5, 8)
 
 
 _PINGPONG: Final = Shape(128, 3 * ROWS, blocks=2, stages=5, panels=1, band=16, pingpong=True)
-_LOW: Final = tuple(
-    replace(shape, rows=rows)
-    for rows in LOW
-    for shape in (
-        Shape(64, 64, stages=12, band=16),
-        Shape(64, 64, stages=12, band=16, split=True),
-        Shape(64, 64, stages=12, band=16, cluster="columns"),
-        Shape(64, 128, stages=8, band=16),
-        Shape(64, 128, stages=8, band=16, split=True),
-        Shape(64, 128, stages=8, band=16, cluster="columns"),
-        Shape(64, 256, stages=5, band=16),
-        *(shape for shape in _DEEP if shape.rows == ROWS and shape.clustered < 8),
-    )
+_LOW: Final = _lowered(
+    Shape(64, 64, stages=12, band=16),
+    Shape(64, 64, stages=12, band=16, split=True),
+    Shape(64, 64, stages=12, band=16, cluster="columns"),
+    Shape(64, 128, stages=8, band=16),
+    Shape(64, 128, stages=8, band=16, split=True),
+    Shape(64, 128, stages=8, band=16, cluster="columns"),
+    Shape(64, 256, stages=5, band=16),
+    *(shape for shape in _DEEP if shape.rows == ROWS and shape.clustered < 8),
 )
 OTHERS: Final = tuple(
     map(
@@ -202,7 +202,7 @@ def candidates(product: Product) -> tuple[Cut, ...]:
 
 def choose(product: Product, m: int, n: int, k: int, matrices: int = 1, ctas: int = CTAS) -> Shape:
     """The shape whose kernel took least time, or is expected to where that was not measured."""
-    fit = [cut for cut in cuts(product) if fits(cut.shape, product) and suits(cut.shape, m)]
+    fit = fitting(cuts(product), product, m)
     if matrices == 1 and ctas == CTAS and product.ragged is None:
         found = fastest(measured.FASTEST, product, m, n, k)
         for cut in fit:
@@ -247,6 +247,11 @@ def choose_ragged(product: Product, m: int, n: int, k: int, groups: int, ctas: i
 def with_table(shape: Shape, groups: int) -> Shape:
     """The shape with room in shared memory for the table of so many groups."""
     return replace(shape, panels=1) if groups > FEW_GROUPS else shape
+
+
+def fitting(among: Iterable[Cut], product: Product, m: int) -> list[Cut]:
+    """Those of the cuts that a product can have, and so many rows of A."""
+    return [cut for cut in among if fits(cut.shape, product) and suits(cut.shape, m)]
 
 
 def suits(shape: Shape, m: int) -> bool:
