@@ -60,7 +60,7 @@ def results_of(product: Product, shape: Shape, ctas: int = CTAS) -> tuple[Tile, 
 def launch_of(product: Product, shape: Shape, ctas: int = CTAS) -> dict[str, Any]:
     """The options of the kernel that say how it is launched."""
     return {
-        "grid": ctas if shape.split else _grid(product, shape, ctas),
+        "grid": _grid(product, shape, ctas),
         "block": shape.threads,
         "cluster": (shape.cluster_size, 1, 1),
         "arch": "auto",
@@ -70,13 +70,16 @@ def launch_of(product: Product, shape: Shape, ctas: int = CTAS) -> dict[str, Any
     }
 
 
-def _grid(product: Product, shape: Shape, ctas: int) -> str:
-    """As many CTAs as there are tiles, but not more than `ctas`; whole clusters."""
+def _grid(product: Product, shape: Shape, ctas: int) -> int | str:
+    """As many CTAs as there are tiles, but not more than `ctas`; whole clusters. All `ctas` where
+    tiles are split."""
     each = shape.cluster_size
     if shape.cluster == "depth":  # threads that fetch the next tile would not come to a barrier
         return f"{arrays.tiles(product, shape.rows, shape.columns)} * {each}"
-    tiles = arrays.tiles(product, shape.all_rows, shape.all_columns)
     most = clusters_at_once(each, ctas) * each
+    if shape.split:
+        return most
+    tiles = arrays.tiles(product, shape.all_rows, shape.all_columns)
     return f"min({tiles}{f' * {each}' * (each > 1)}, {most})"
 
 
@@ -197,7 +200,9 @@ class _End:
         if shape.cluster == "depth":
             assert rank is not None
             return _End(ClusterSums.of(results, product, shape, elements, rank), None)
-        shared = workspace.Workspace(named["SUMS"], named["FLAGS"], shape) if shape.split else None
+        shared = None
+        if shape.split:
+            shared = workspace.Workspace(named["SUMS"], named["FLAGS"], shape, rank)
         return _End(Results(results, product, shape, elements), shared)
 
     @property
@@ -221,7 +226,7 @@ class _End:
         if shared is None or share is None:
             self.result.write(place, *where, values)
             return
-        with ptx.if_(share.index == (share.owner if block else 0)):
+        with ptx.if_(shared.adds_up(share, block, group)):
             shared.take(share, *where, values)
             self.result.write(place, *where, values)
         with ptx.else_():

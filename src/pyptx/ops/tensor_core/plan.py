@@ -290,14 +290,14 @@ def fits(shape: Shape, product: Product) -> bool:
 
 def _shares(shape: Shape, product: Product) -> bool:
     """Whether CTAs that fetch for each other have such tiles."""
-    if product.ragged is not None or product.promoted or shape.split:
+    if product.ragged is not None or product.promoted:
         return False
     lines, matrices = (
         (shape.columns, product.factors) if shape.cluster == "rows" else (shape.rows, 1)
     )
     major = product.b_major if shape.cluster == "rows" else product.a_major
     # Types of both factors have as many bytes.
-    return shared_parts(lines, matrices, major, product.a, shape.clustered) > 1
+    return shared_parts(lines, matrices, major, product.a, shape.clustered)[0] > 1
 
 
 # ---- operations ----------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ class Share:
     """Which of a tile's segments along K an item is; u32 registers.
 
     index, count   of the segment, and of the tile's segments
-    owner          the share whose CTA adds up the second block's sums; of the first it is 0
+    owner          the share whose CTA adds up the second half of the sums; of the first it is 0
     slot           the place in the workspace of the tile's share 0
     """
 
