@@ -100,6 +100,10 @@ def _lowered(*shapes: Shape) -> tuple[Shape, ...]:
     return tuple(replace(shape, rows=rows) for rows in LOW for shape in shapes)
 
 
+def _whole_and_split(shape: Shape) -> tuple[Shape, Shape]:
+    return shape, replace(shape, split=True)
+
+
 PROMOTED_OTHERS: Final = (
     _perhaps_promoted(Shape(128, 3 * ROWS, stages=4, band=16)),
     _perhaps_promoted(Shape(128, 3 * ROWS, stages=4, band=16, split=True)),
@@ -155,11 +159,13 @@ OTHERS: Final = tuple(
             _PINGPONG,
             replace(_PINGPONG, cluster="rows", band=8),
             replace(_PINGPONG, columns=128, stages=6, cluster="rows", band=8),
-            Shape(128, 3 * ROWS, stages=5, panels=1, band=16),
-            Shape(128, 3 * ROWS, stages=5, panels=1, band=16, split=True),
-            Shape(128, 256, stages=4, band=6, cluster="rows"),
-            Shape(256, 3 * ROWS, blocks=2, stages=3, panels=3, band=8, cluster="columns"),
-            Shape(128, 128, stages=6, band=8, cluster="rows"),
+            *_whole_and_split(Shape(128, 3 * ROWS, stages=5, panels=1, band=16)),
+            *_whole_and_split(Shape(128, 256, stages=4, band=6, cluster="rows")),
+            *_whole_and_split(Shape(128, 3 * ROWS, stages=5, panels=1, band=8, cluster="rows")),
+            *_whole_and_split(
+                Shape(256, 3 * ROWS, blocks=2, stages=3, panels=3, band=8, cluster="columns")
+            ),
+            *_whole_and_split(Shape(128, 128, stages=6, band=8, cluster="rows")),
             Shape(128, 128, stages=6, band=16, cluster="columns"),
             Shape(64, 256, stages=5, band=8, cluster="rows"),
             *(Shape(64, 256, stages=5, band=4, cluster="rows", clustered=n) for n in _TOGETHER),
