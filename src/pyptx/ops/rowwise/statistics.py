@@ -47,6 +47,16 @@ class Statistic(ABC):
     def of_thread(self, m: Math, vectors: Sequence[Terms], *, chains: int = 4) -> list[Reg]:
         """The statistic of what one thread has."""
 
+    def of_lanes(
+        self, m: Math, vectors: Sequence[Terms], *, width: int, chains: int = 2
+    ) -> list[Reg]:
+        """The numbers of a row as formulas take them, where `width` neighbouring lanes have all of
+        it in registers; in each of them."""
+        found = self.of_thread(m, vectors, chains=chains)
+        if width > 1:
+            found = self.over_warp(m, found, width=width)
+        return self.whole(m, found)
+
     def even(self, elements: int) -> Statistic:
         """What is the same of a row of that many elements, where all of a power of two of threads
         have as many of them: it may be less work. Its `whole` gives the numbers of this one."""
@@ -222,6 +232,20 @@ class EvenMoments(Statistic):
         rest = _rest(m, squares, distance, total)
         return [m.add(start, distance), m.mul(rest, 1.0 / count)]
 
+    def of_lanes(
+        self, m: Math, vectors: Sequence[Terms], *, width: int, chains: int = 2
+    ) -> list[Reg]:
+        """First the mean of all, from which the squares are taken, and the results: the distance of
+        an element is found once."""
+        values = [term[0] for vector in vectors for term in vector.terms]
+        elements = reg.scalar(m.dtype, init=float(self.elements))
+        mean = m.mul(_over(m.total(values), width), 1.0 / self.elements)
+        squares = [m.zero() for _ in range(chains)]
+        for i, value in enumerate(values):
+            away = m.sub(value, mean)
+            m.fma(squares[i % chains], away, away, squares[i % chains])
+        return [elements, mean, _over(m.total(squares), width)]
+
     def combine(self, m: Math, parts: Sequence[Sequence[Reg]]) -> list[Reg]:
         mean = m.mul(m.total([part[0] for part in parts]), 1.0 / len(parts))
         away = [m.sub(part[0], mean) for part in parts]
@@ -286,6 +310,11 @@ def _from_start(m: Math, vectors: Iterable[Terms], chains: int) -> tuple[Reg, Re
             m.fma(squares[i % chains], away, away, squares[i % chains])
     assert start is not None
     return start, m.total(sums), m.total(squares)
+
+
+def _over(value: Reg, width: int) -> Reg:
+    """The sum of a value over `width` neighbouring lanes."""
+    return ptx.warp.reduce_sum(value, width=width) if width > 1 else value
 
 
 def _rest(m: Math, squares: Reg, distance: Reg, total: Reg) -> Reg:

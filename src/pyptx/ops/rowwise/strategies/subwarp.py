@@ -151,7 +151,7 @@ class _Thread:
         live: list[Reg],
         row: Scalars,
     ) -> list[Reg]:
-        """The statistic of what the thread has of a row."""
+        """The statistic of a row, of which the thread has this."""
         op = self.op
         if op.statistic is None:
             return []
@@ -159,22 +159,12 @@ class _Thread:
             Terms([op.term(m, v) for v in self._values(words, w, row, k)], ok)
             for k, (words, w, ok) in enumerate(zip(loaded, weights, live, strict=True))
         ]
-        return self._kind(op.statistic).of_thread(m, vectors, chains=2)
+        return self._kind(op.statistic).of_lanes(m, vectors, width=self.shape.lanes)
 
     def _kind(self, statistic: Statistic) -> Statistic:
         """The statistic, for threads that have as many elements of a row each where they do."""
         even = self.rows.is_even(self.shape.lanes)
         return statistic.even(self.rows.columns) if even else statistic
-
-    def _reduce(self, m: Math, totals: Sequence[list[Reg]]) -> list[list[Reg]]:
-        """Combine each of several rows over the threads that share it."""
-        statistic, lanes = self.op.statistic, self.shape.lanes
-        if statistic is None:
-            return list(totals)
-        kind = self._kind(statistic)
-        if lanes > 1:
-            totals = [kind.over_warp(m, total, width=lanes) for total in totals]
-        return [kind.whole(m, total) for total in totals]
 
     def _scalars(self, places: Sequence[Reg], j: int) -> Scalars:
         """The inputs per row of the j-th row."""
@@ -208,7 +198,6 @@ class _Thread:
         weights = self._weights(columns)
         rows = self._row_scalars() if self.scalars else [Scalars() for _ in live]
         totals = [self._statistic(m, words[j], weights, oks, rows[j]) for j, oks in enumerate(live)]
-        totals = self._reduce(m, totals)
         for j, oks in enumerate(live):
             f = op.factors(m, totals[j], rows[j])
             for k, ok in enumerate(oks):
@@ -276,7 +265,6 @@ class _Thread:
             totals = [
                 self._statistic(m, words[j], weights, oks, scalars[j]) for j, oks in enumerate(live)
             ]
-            totals = self._reduce(m, totals)
             for j, oks in enumerate(live):
                 f = op.factors(m, totals[j], scalars[j])
                 for k, ok in enumerate(oks):
