@@ -20,8 +20,8 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 import torch
-from device_time import Flush, flushed_calls
-from matmul_table import FEW_ROWS, reading
+from device_time import Flush
+from matmul_table import FEW_ROWS, rates, reading
 from measure import CONSOLE, Result, reason, show, start, summarise
 
 from pyptx import ops
@@ -49,12 +49,10 @@ def measure(device: dict[str, object]) -> Result:
     flush = Flush()
     for (m, n, k), published in PUBLISHED.items():
         title, work = f"{m} x {n} x {k}", 2e-6 * m * n * k
-        for who, call in _checked(m, n, k, failed).items():
-            found = flushed_calls(lambda call=call: jax.block_until_ready(call()), CALLS, flush)
-            rates = [work / sum(part.duration for part in each) for each in found]
+        for who, reached in rates(_checked(m, n, k, failed), work, flush, CALLS).items():
             more = {"published": published} if who == "pyptx" else {}
             result.put(summarise(
-                f"{title}: {who}", "TFLOP/s", rates, candidate=who, m=m, n=n, k=k, **more
+                f"{title}: {who}", "TFLOP/s", reached, candidate=who, m=m, n=n, k=k, **more
             ))  # fmt: skip
         if m <= FEW_ROWS:
             result.put(reading((m, n, k), 1, flush))

@@ -13,15 +13,17 @@ as much as what PyTorch launches itself.
 from __future__ import annotations
 
 import json
+import random
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import torch
 from chrome_trace import Activity, Trace, read_trace, split
 from cuda.bindings import driver
 
+Key = TypeVar("Key")
 FLUSH_BYTES: Final = 256 * 2**20
 """More than four times the L2 cache of an H200."""
 
@@ -91,6 +93,23 @@ def flushed_sequence(
 def flushed_calls(call: Callable[[], object], count: int, flush: Flush) -> list[list[Activity]]:
     """The activities of each of `count` calls, every one with a cold L2 cache."""
     return flushed_sequence([call] * count, flush)
+
+
+def in_rounds(
+    calls: Mapping[Key, Callable[[], object]], rounds: int, flush: Flush, *, warm: int
+) -> dict[Key, list[list[Activity]]]:
+    """The activities of each of `calls`, once in every round; `warm` rounds before are left out.
+
+    Each round has an order by chance. A GPU that is hot, or that has drawn much current, lowers its
+    clock: whoever always came after a light kernel would be faster.
+    """
+    chance = random.Random(0)
+    order = [key for _ in range(warm + rounds) for key in chance.sample(list(calls), len(calls))]
+    found: dict[Key, list[list[Activity]]] = {key: [] for key in calls}
+    activities = flushed_sequence([calls[key] for key in order], flush)
+    for key, each in zip(order, activities, strict=True):
+        found[key].append(each)
+    return {key: each[warm:] for key, each in found.items()}
 
 
 def by_events(call: Callable[[], object], count: int, flush: Flush) -> list[float]:

@@ -19,7 +19,8 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 import torch
-from device_time import Flush, flushed_calls
+from device_time import Flush
+from matmul_table import rates
 from measure import CONSOLE, Result, show, start, summarise
 
 from pyptx import ops
@@ -44,12 +45,8 @@ def measure(device: dict[str, object]) -> Result:
     flush = Flush()
     for name, work, calls in (*_layers(), *_gated(), *_groups(), *_eight_bits()):
         _check(name, calls)
-        for who, call in calls.items():
-            jax.block_until_ready(call())
-            torch.cuda.synchronize()
-            found = flushed_calls(lambda call=call: jax.block_until_ready(call()), CALLS, flush)
-            rates = [work / sum(part.duration for part in each) for each in found]
-            result.put(summarise(f"{name}: {who}", "TFLOP/s", rates, candidate=who))
+        for who, reached in rates(calls, work, flush, CALLS).items():
+            result.put(summarise(f"{name}: {who}", "TFLOP/s", reached, candidate=who))
         CONSOLE.print(name)
     return result
 

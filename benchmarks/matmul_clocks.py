@@ -21,11 +21,10 @@ from unittest import mock
 
 import torch
 from chrome_trace import busy
-from device_time import Flush, flushed_sequence
+from device_time import Flush, in_rounds
 from matmul_power import FLOP, LARGE
 from matmul_table import CUBLAS
 from measure import CONSOLE, Result, Summary, show, start, summarise
-from moving import grouped
 from norm_cases import OURS
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg
@@ -36,7 +35,7 @@ from pyptx.types import bf16, u32, u64
 
 CALLS: Final = 7
 WARM: Final = 2
-"""Calls before them, which are not counted."""
+"""Rounds before them, which are not counted."""
 PRODUCT: Final = Product(bf16, bf16, bf16)
 STAMPED: Final = "with stamps"
 STAMPS: Final = 4
@@ -65,7 +64,7 @@ def report(result: Result) -> None:
 
 
 def visit(sizes: tuple[int, int, int], flush: Flush, count: int) -> list[Summary]:
-    """Ours, as it is and with stamps, and cuBLAS, in the same turns."""
+    """Ours, as it is and with stamps, and cuBLAS, in the same rounds."""
     m, n, k = sizes
     torch.manual_seed(0)
     a, b = (torch.randn(size, device="cuda").bfloat16() for size in ((m, k), (k, n)))
@@ -77,24 +76,24 @@ def visit(sizes: tuple[int, int, int], flush: Flush, count: int) -> list[Summary
         STAMPED: lambda: with_stamps(a, b)[-1],
         CUBLAS: lambda: a @ b,
     }
-    names = [name for _ in range(WARM + CALLS) for name in calls]
     if not torch.equal(calls[OURS](), with_stamps(a, b)[0]):
         raise RuntimeError(f"{sizes}: stamps change the product")
 
     def kept() -> None:
         read.append(calls[STAMPED]().view(torch.int64).tolist())
 
-    order = [kept if name == STAMPED else calls[name] for name in names]
-    activities = flushed_sequence(order, flush)
-    kernels = ([a for a in each if "Memcpy" not in a.name] for each in activities)
-    times = grouped(names, map(busy, kernels))
+    activities = in_rounds({**calls, STAMPED: kept}, CALLS, flush, warm=WARM)
+    times = {
+        name: [busy([a for a in each if "Memcpy" not in a.name]) for each in activities[name]]
+        for name in calls
+    }
     work = 2e-6 * m * n * k
     found = [readings_of(each, 1e6 * work, count) for each in read[WARM:]]
     notes = {name: statistics.median(each[name] for each in found) for name in found[0]}
     title = f"{m} x {n} x {k}"
     return [
         summarise(
-            f"{title}: {name}", "TFLOP/s", [work / each for each in times[name][WARM:]],
+            f"{title}: {name}", "TFLOP/s", [work / each for each in times[name]],
             m=m, n=n, k=k, candidate=name, **(notes if name == STAMPED else {}),
         )
         for name in calls

@@ -1,6 +1,7 @@
 """Every shape of Hopper's matrix product at some sizes: what `ops.tensor_core.plan` chooses by.
 
-For every kind of product and size it measures the device time of each shape that the plan knows.
+For every kind of product and size it measures the device time of each shape that the plan knows,
+but for those that it expects to take far longer than others.
 The notes say what the plan expects of it and which one it chooses. Random normal data, a cold L2
 cache, the time of everything on the device that a call starts. All kernels are assembled first, by
 as many threads as there are cores. Calls are those of PyTorch, which compiles no program for each
@@ -25,7 +26,7 @@ from typing import Any, Final
 import torch
 from block_scaled_table import PUBLISHED
 from chrome_trace import busy
-from device_time import Flush, flushed_sequence
+from device_time import Flush, in_rounds
 from matmul_sweep import WEIGHTS
 from measure import Result, Summary, show, start, summarise
 from norm_cases import Options
@@ -71,7 +72,9 @@ ODD_LINES: Final = ((300, 5000, 3000), (500, 5000, 3000), (1000, 5000, 3000), (4
 ALL: Final = tuple(dict.fromkeys((*LARGE, *FEW_ROWS, *DECODING, *SOME_ROWS, *ODD_LINES, *SWEPT)))
 CALLS: Final = 6
 WARM: Final = 2
-"""Calls before them, which are not counted."""
+"""Rounds before them, which are not counted."""
+FAR: Final = 1.8
+"""Times the least time that is expected: more is not measured."""
 CLOSE: Final = 0.02
 """The largest distance from the product in f32, over its length."""
 KINDS: Final = {
@@ -147,18 +150,17 @@ def _mark(measured: Summary) -> str:
 
 
 def _measured(title: str, calls: Calls, flush: Flush) -> Iterator[Summary]:
-    """By turns: a GPU that gets hot would be slower for those that come last."""
     kind, sizes = products()[title]
     product = KINDS[kind]
-    activities = flushed_sequence([*calls.values()] * (CALLS + WARM), flush)
+    activities = in_rounds(calls, CALLS, flush, warm=WARM)
     chosen = plan.choose(product, *sizes)
     expected = {
         cut.shape: plan.expected_ns(cut, plan.Call(product, sizes)) / 1000
         for cut in plan.candidates(product)
     }
     m, n, k = sizes
-    for i, shape in enumerate(calls):
-        times = [busy(call) for call in activities[i :: len(calls)][WARM:]]
+    for shape, found in activities.items():
+        times = [busy(call) for call in found]
         name = f"{shape.rows} x {shape.columns}{', split' * shape.split}"
         if shape.cluster is not None:
             count = f"{shape.clustered} " * (shape.clustered > 2)
@@ -173,12 +175,23 @@ def _measured(title: str, calls: Calls, flush: Flush) -> Iterator[Summary]:
         )  # fmt: skip
 
 
+def likely(product: Product, sizes: tuple[int, int, int]) -> list[Shape]:
+    """The shapes to measure: those that have not been, and those expected to be not too slow."""
+    known = {cut.shape for cut in plan.cuts(product)}
+    call = plan.Call(product, sizes)
+    expected = {
+        cut.shape: plan.expected_ns(cut, call)
+        for cut in plan.fitting(plan.candidates(product), product, sizes[0])
+    }
+    least = min(time for shape, time in expected.items() if shape in known)
+    return [shape for shape, time in expected.items() if shape not in known or time < FAR * least]
+
+
 def _calls(product: Product, sizes: tuple[int, int, int], place: str = "cuda") -> Calls:
     """A call for every shape, each checked."""
     arrays, exact = _arrays(product, sizes, place)
     found: Calls = {}
-    for cut in plan.fitting(plan.candidates(product), product, sizes[0]):
-        shape = cut.shape
+    for shape in likely(product, sizes):
         run: Any = partial(plan.operation(product, shape), *arrays)
         error = float((run().float() - exact).norm() / exact.norm())
         if not error < CLOSE:

@@ -14,16 +14,16 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, cast
 
 import jax
 import torch
 from chrome_trace import busy
-from device_time import Flush, flushed_calls, flushed_sequence
+from device_time import Flush, in_rounds
 from measure import CONSOLE, Result, Summary, show, start, summarise
-from moving import call_of, fastest, grouped, ways
+from moving import call_of, fastest, ways
 from norm_cases import ALONE
 
 from pyptx import ops
@@ -35,6 +35,8 @@ SIZES: Final = (
 )  # fmt: skip
 CUBLAS: Final = "PyTorch (cuBLAS)"
 CALLS: Final = 8
+WARM: Final = 2
+"""Rounds before them, which are not counted."""
 FEW_ROWS: Final = 300
 """Up to so many, B is most of the bytes."""
 CHECKED: Final = 3e-3
@@ -73,14 +75,29 @@ def measured(
     m, n, k = sizes
     work = 2e-6 * m * n * k
     name = f"{m} x {n} x {k}, {layout}"
+    checked = candidates(sizes, layout, quack=quack)
+    reached = rates({who: call for who, (call, _) in checked.items()}, work, flush, calls)
+    return [
+        summarise(
+            f"{name}: {who}", "TFLOP/s", reached[who],
+            m=m, n=n, k=k, layout=layout, candidate=who, error=error,
+        )
+        for who, (_, error) in checked.items()
+    ]  # fmt: skip
+
+
+def rates(
+    calls: Mapping[str, Callable[[], Any]], work: float, flush: Flush, rounds: int = CALLS
+) -> dict[str, list[float]]:
+    """TFLOP/s of each call in every round, for so much work in MFLOP."""
     ready: Any = jax.block_until_ready
-    found: list[Any] = []
-    for who, (call, error) in candidates(sizes, layout, quack=quack).items():
-        each_call = flushed_calls(lambda call=call: ready(call()), calls, flush)
-        rates = [work / sum(a.duration for a in each) for each in each_call]
-        notes = {"m": m, "n": n, "k": k, "layout": layout, "candidate": who, "error": error}
-        found.append(summarise(f"{name}: {who}", "TFLOP/s", rates, **notes))
-    return found
+
+    def waited(call: Callable[[], Any]) -> Callable[[], Any]:
+        return lambda: ready(call())
+
+    every = {who: waited(call) for who, call in calls.items()}
+    found = in_rounds(every, rounds, flush, warm=WARM)
+    return {who: [work / sum(a.duration for a in call) for call in found[who]] for who in calls}
 
 
 def reading(sizes: tuple[int, int, int], size: int, flush: Flush) -> Summary:
@@ -92,9 +109,8 @@ def reading(sizes: tuple[int, int, int], size: int, flush: Flush) -> Summary:
     calls = {str(way): call_of(way, [words]) for way in ways(1, 0, first=(False, True))}
     for call in calls.values():
         call()
-    order = [way for way in calls for _ in range(CALLS)]
-    activities = flushed_sequence([calls[way] for way in order], flush)
-    times = grouped(order, map(busy, activities))
+    found = in_rounds(calls, CALLS, flush, warm=WARM)
+    times = {way: [busy(each) for each in found[way]] for way in calls}
     way = fastest(times)
     rates = [2e-6 * m * n * k / each for each in times[way]]
     name = f"{m} x {n} x {k}: {ALONE}"

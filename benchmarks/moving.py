@@ -7,7 +7,7 @@ Without outputs it stores only what never comes about, so that the loads are not
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, Final
@@ -115,14 +115,6 @@ def moving(how: Moving) -> Kernel:
 def call_of(how: Moving, arrays: list[Any]) -> Callable[[], Any]:
     """A call that does not wait for its end. PyTorch's arrays need no program for each size."""
     return partial(moving(how), *arrays)
-
-
-def grouped(ways: Iterable[str], times: Iterable[float]) -> dict[str, list[float]]:
-    """The times of calls in some order, by what was called."""
-    found: dict[str, list[float]] = {}
-    for way, each in zip(ways, times, strict=True):
-        found.setdefault(way, []).append(each)
-    return found
 
 
 def fastest(times: dict[str, list[float]]) -> str:

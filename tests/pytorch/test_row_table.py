@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from dataclasses import replace
@@ -169,6 +170,7 @@ def test_shapes_of_products_are_checked_before_they_are_measured(table, monkeypa
     product, sizes = matmul_shapes.KINDS[kind], (40, 192, 512)
     some = matmul_shapes.plan.candidates(product)[::5]
     monkeypatch.setattr(matmul_shapes.plan, "candidates", lambda _: some)
+    monkeypatch.setattr(matmul_shapes, "FAR", math.inf)
     calls = matmul_shapes._calls(product, sizes, "cpu")
     assert list(calls) == [
         c.shape
@@ -177,21 +179,63 @@ def test_shapes_of_products_are_checked_before_they_are_measured(table, monkeypa
     ]
     title = f"{kind}, 40 x 192 x 512"
     monkeypatch.setattr(matmul_shapes, "products", lambda: {title: (kind, sizes)})
-    found_at: list[float] = []
+    times = {call: float(i) for i, call in enumerate(calls.values())}
 
-    def sequence(calls, flush):
-        found_at.extend(range(len(calls)))
-        return [[Activity("k", 0.0, float(i), 1)] for i in range(len(calls))]
+    def sequence(order, flush):
+        return [[Activity("k", 0.0, times[call], 1)] for call in order]
 
-    monkeypatch.setattr(matmul_shapes, "flushed_sequence", sequence)
+    monkeypatch.setitem(matmul_shapes.in_rounds.__globals__, "flushed_sequence", sequence)
     measured = list(matmul_shapes._measured(title, calls, None))
-    assert len(found_at) == 8 * len(measured) == 8 * len(calls)
-    # By turns, without the first two rounds.
-    assert measured[0].samples == tuple(len(calls) * float(i) for i in range(2, 8))
+    assert [each.samples for each in measured] == [(time,) * 6 for time in times.values()]
     assert measured[0].name.startswith(f"{title}: ")
     monkeypatch.setattr(matmul_shapes, "CLOSE", 1e-9)
     with pytest.raises(RuntimeError, match=r"at \(40, 192, 512\) is off by"):
         matmul_shapes._calls(product, sizes, "cpu")
+
+
+def test_shapes_that_are_known_to_be_slow_are_not_measured(table):
+    """But what the table of times lacks is."""
+    import matmul_shapes
+    from matmul_shapes import plan
+
+    product, sizes = matmul_shapes.KINDS["bf16"], (4096, 4096, 4096)
+    found = matmul_shapes.likely(product, sizes)
+    assert plan.choose(product, *sizes) in found
+    known = {cut.shape: cut for cut in plan.cuts(product)}
+    slow = plan.Shape(64, 64, stages=12, band=16)
+    assert slow in known
+    assert slow not in found
+    call = plan.Call(product, sizes)
+    times = {shape: plan.expected_ns(known[shape], call) for shape in found if shape in known}
+    assert max(times.values()) < matmul_shapes.FAR * min(times.values())
+    unknown = {cut.shape for cut in plan.candidates(product)} - set(known)
+    assert unknown <= set(found)
+
+
+def test_calls_of_a_round_have_an_order_by_chance(table, monkeypatch):
+    """Each once in every round, the same order in every run, without the rounds before."""
+    import device_time
+
+    made: list[str] = []
+
+    def sequence(order, flush):
+        made.clear()
+        made.extend(call() for call in order)
+        return [[(name, i)] for i, name in enumerate(made)]
+
+    monkeypatch.setattr(device_time, "flushed_sequence", sequence)
+    calls = {name: lambda name=name: name for name in "abcd"}
+    found = device_time.in_rounds(calls, 6, None, warm=2)
+    rounds = [made[i : i + 4] for i in range(0, len(made), 4)]
+    assert len(rounds) == 8
+    assert all(sorted(each) == list("abcd") for each in rounds)
+    assert len(set(map(tuple, rounds))) > 4
+    assert found == {
+        name: [[(name, 4 * i + rounds[i].index(name))] for i in range(2, 8)] for name in calls
+    }
+    first = list(made)
+    device_time.in_rounds(calls, 6, None, warm=2)
+    assert made == first
 
 
 def test_kernels_of_products_are_assembled_ahead(table, monkeypatch, tmp_path):

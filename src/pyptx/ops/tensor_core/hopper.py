@@ -60,7 +60,7 @@ def results_of(product: Product, shape: Shape, ctas: int = CTAS) -> tuple[Tile, 
 def launch_of(product: Product, shape: Shape, ctas: int = CTAS) -> dict[str, Any]:
     """The options of the kernel that say how it is launched."""
     return {
-        "grid": _grid(product, shape, ctas),
+        "grid": ctas if shape.split else _grid(product, shape, ctas),
         "block": shape.threads,
         "cluster": (shape.cluster_size, 1, 1),
         "arch": "auto",
@@ -70,16 +70,13 @@ def launch_of(product: Product, shape: Shape, ctas: int = CTAS) -> dict[str, Any
     }
 
 
-def _grid(product: Product, shape: Shape, ctas: int) -> int | str:
-    """As many CTAs as there are tiles, but not more than `ctas`; whole clusters. All `ctas` where
-    tiles are split."""
+def _grid(product: Product, shape: Shape, ctas: int) -> str:
+    """As many CTAs as there are tiles, but not more than `ctas`; whole clusters."""
     each = shape.cluster_size
     if shape.cluster == "depth":  # threads that fetch the next tile would not come to a barrier
         return f"{arrays.tiles(product, shape.rows, shape.columns)} * {each}"
-    most = clusters_at_once(each, ctas) * each
-    if shape.split:
-        return most
     tiles = arrays.tiles(product, shape.all_rows, shape.all_columns)
+    most = clusters_at_once(each, ctas) * each
     return f"min({tiles}{f' * {each}' * (each > 1)}, {most})"
 
 
@@ -200,9 +197,7 @@ class _End:
         if shape.cluster == "depth":
             assert rank is not None
             return _End(ClusterSums.of(results, product, shape, elements, rank), None)
-        shared = None
-        if shape.split:
-            shared = workspace.Workspace(named["SUMS"], named["FLAGS"], shape, rank)
+        shared = workspace.Workspace(named["SUMS"], named["FLAGS"], shape) if shape.split else None
         return _End(Results(results, product, shape, elements), shared)
 
     @property

@@ -100,10 +100,6 @@ def _lowered(*shapes: Shape) -> tuple[Shape, ...]:
     return tuple(replace(shape, rows=rows) for rows in LOW for shape in shapes)
 
 
-def _whole_and_split(shape: Shape) -> tuple[Shape, Shape]:
-    return shape, replace(shape, split=True)
-
-
 PROMOTED_OTHERS: Final = (
     _perhaps_promoted(Shape(128, 3 * ROWS, stages=4, band=16)),
     _perhaps_promoted(Shape(128, 3 * ROWS, stages=4, band=16, split=True)),
@@ -142,6 +138,11 @@ _TOGETHER: Final = (3, 4, 5, 8)
 
 
 _PINGPONG: Final = Shape(128, 3 * ROWS, blocks=2, stages=5, panels=1, band=16, pingpong=True)
+_NARROW: Final = (
+    Shape(128, 64, stages=8, panels=1, band=16),
+    Shape(128, 64, stages=8, panels=1, band=16, cluster="rows"),
+    Shape(128, 64, stages=8, panels=1, band=16, cluster="columns"),
+)
 _LOW: Final = _lowered(
     Shape(64, 64, stages=12, band=16),
     Shape(64, 64, stages=12, band=16, split=True),
@@ -159,13 +160,12 @@ OTHERS: Final = tuple(
             _PINGPONG,
             replace(_PINGPONG, cluster="rows", band=8),
             replace(_PINGPONG, columns=128, stages=6, cluster="rows", band=8),
-            *_whole_and_split(Shape(128, 3 * ROWS, stages=5, panels=1, band=16)),
-            *_whole_and_split(Shape(128, 256, stages=4, band=6, cluster="rows")),
-            *_whole_and_split(Shape(128, 3 * ROWS, stages=5, panels=1, band=8, cluster="rows")),
-            *_whole_and_split(
-                Shape(256, 3 * ROWS, blocks=2, stages=3, panels=3, band=8, cluster="columns")
-            ),
-            *_whole_and_split(Shape(128, 128, stages=6, band=8, cluster="rows")),
+            Shape(128, 3 * ROWS, stages=5, panels=1, band=16),
+            Shape(128, 3 * ROWS, stages=5, panels=1, band=16, split=True),
+            Shape(128, 256, stages=4, band=6, cluster="rows"),
+            Shape(256, 3 * ROWS, blocks=2, stages=3, panels=3, band=8, cluster="columns"),
+            Shape(128, 128, stages=6, band=8, cluster="rows"),
+            *_NARROW,
             Shape(128, 128, stages=6, band=16, cluster="columns"),
             Shape(64, 256, stages=5, band=8, cluster="rows"),
             *(Shape(64, 256, stages=5, band=4, cluster="rows", clustered=n) for n in _TOGETHER),
@@ -296,7 +296,7 @@ def fits(shape: Shape, product: Product) -> bool:
 
 def _shares(shape: Shape, product: Product) -> bool:
     """Whether CTAs that fetch for each other have such tiles."""
-    if product.ragged is not None or product.promoted:
+    if product.ragged is not None or product.promoted or shape.split:
         return False
     lines, matrices = (
         (shape.columns, product.factors) if shape.cluster == "rows" else (shape.rows, 1)

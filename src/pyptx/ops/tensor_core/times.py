@@ -75,9 +75,9 @@ def _on_the_sms(cut: Cut, call: Call, common: Common) -> tuple[float, float]:
     rounds, rest = divmod(tiles, clusters)
     if not shape.split:
         return rounds * one(ctas) + (one(rest * each) if rest else 0), 0.0
-    shares, part = _parts(rest, steps, clusters)
+    shares, part = _parts(rest, steps, ctas)
     size = max(shape.rows, ROWS) * shape.columns / (2 * ROWS) ** 2
-    last = one(ctas if shares > 1 else rest * each) * part
+    last = one(ctas if shares > 1 else rest) * part
     adding = common.share * (shares - 1) * size**common.share_power
     return rounds * one(ctas) + last, common.split + adding
 
@@ -91,7 +91,7 @@ def _moved(shape: Shape, call: Call) -> int:
     (m, n, k), product = call.sizes, call.product
     of_b = k * n * product.b.bytes * product.factors
     if of_b > _CACHE and _are_apart(shape, call):
-        of_b *= -(-m // shape.all_rows)
+        of_b *= -(-m // shape.rows)
     factors = m * k * product.a.bytes + of_b
     elements = () if product.epilogue is None else product.epilogue.elements
     written = m * n * sum(dtype.bytes for dtype in (*product.results, *elements))
@@ -100,12 +100,11 @@ def _moved(shape: Shape, call: Call) -> int:
 
 def _are_apart(shape: Shape, call: Call) -> bool:
     """Whether there is but one round, of which `q` tiles are among `q + 1` CTAs."""
-    clusters = clusters_at_once(shape.cluster_size, call.ctas)
-    rounds, rest = divmod(tiles_of(shape, call), clusters)
+    rounds, rest = divmod(tiles_of(shape, call), call.ctas)
     steps = -(-call.sizes[2] // call.product.depth)
     if not shape.split or rounds > 0 or rest == 0:
         return False
-    return clusters // rest == 1 and _parts(rest, steps, clusters)[1] < 1
+    return call.ctas // rest == 1 and _parts(rest, steps, call.ctas)[1] < 1
 
 
 def _requests(shape: Shape, call: Call) -> int:
@@ -121,15 +120,15 @@ def _requests(shape: Shape, call: Call) -> int:
     return rows * (1 if of_a % SPAN == 0 else 2) + columns * (1 if of_b % SPAN == 0 else 2)
 
 
-def _parts(rest: int, steps: int, clusters: int) -> tuple[int, float]:
-    """Of the last `rest` tiles where they are split (`Schedule`): among how many CTAs each, or
-    clusters, and what part of a round they take."""
+def _parts(rest: int, steps: int, ctas: int) -> tuple[int, float]:
+    """Of the last `rest` tiles where they are split (`Schedule`): among how many CTAs each, and
+    what part of a round they take."""
     if not rest:
         return 1, 0.0
-    shares = max(1, min(clusters // rest, MOST, steps // LEAST))
+    shares = max(1, min(ctas // rest, MOST, steps // LEAST))
     if shares > 1 or steps < 2 * LEAST:
         return shares, 1 / shares
     for q in FRACTIONS:
-        if -(-rest // q) * (q + 1) <= clusters:
+        if -(-rest // q) * (q + 1) <= ctas:
             return 2, q / (q + 1)
     return 1, 1.0

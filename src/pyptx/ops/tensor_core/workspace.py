@@ -40,25 +40,21 @@ def tiles(shape: Shape, ctas: int, over: Sequence[str], dtype: DType) -> tuple[T
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The tensors of `tiles`, for the CTA of this rank in its cluster, if it has one."""
+    """The tensors of `tiles`."""
 
     sums: Tensor
     flags: Tensor
     shape: Shape
-    rank: Reg | None = None
 
     def adds_up(self, share: Share, block: int, group: Reg) -> Reg:
-        """Whether this CTA adds up a block of this warpgroup's sums: half of them are the first
-        share's, so that two CTAs read at a time."""
+        """Whether this CTA adds up a block of this warpgroup's sums: one half is the first share's,
+        the other the owner's, so that two CTAs read at a time."""
         if self.shape.blocks == 1 and self.shape.per_tile > 1:
             return share.index == ptx.inst.selp.u32(share.owner, 0, (group & 1) > 0)
         return share.index == (share.owner if block else 0)
 
     def _slot(self, share: Share, index: Reg, block: int, group: Reg) -> Reg:
-        slot = share.slot + index
-        if self.rank is not None:
-            slot = low(slot, self.shape.clustered) + self.rank
-        slot = low(slot, self.shape.blocks) + block
+        slot = low(share.slot + index, self.shape.blocks) + block
         each = self.shape.per_tile
         return slot if each == 1 else low(slot, each) + group
 
