@@ -48,14 +48,14 @@ class Statistic(ABC):
         """The statistic of what one thread has."""
 
     def of_lanes(
-        self, m: Math, vectors: Sequence[Terms], *, width: int, chains: int = 2
-    ) -> list[Reg]:
-        """The numbers of a row as formulas take them, where `width` neighbouring lanes have all of
-        it in registers; in each of them."""
-        found = self.of_thread(m, vectors, chains=chains)
+        self, m: Math, rows: Iterable[Sequence[Terms]], *, width: int, chains: int = 2
+    ) -> list[list[Reg]]:
+        """The numbers of several rows as formulas take them, where `width` neighbouring lanes have
+        all of a row in registers; in each of them."""
+        found = [self.of_thread(m, vectors, chains=chains) for vectors in rows]
         if width > 1:
-            found = self.over_warp(m, found, width=width)
-        return self.whole(m, found)
+            found = [self.over_warp(m, numbers, width=width) for numbers in found]
+        return [self.whole(m, numbers) for numbers in found]
 
     def even(self, elements: int) -> Statistic:
         """What is the same of a row of that many elements, where all of a power of two of threads
@@ -233,18 +233,22 @@ class EvenMoments(Statistic):
         return [m.add(start, distance), m.mul(rest, 1.0 / count)]
 
     def of_lanes(
-        self, m: Math, vectors: Sequence[Terms], *, width: int, chains: int = 2
-    ) -> list[Reg]:
+        self, m: Math, rows: Iterable[Sequence[Terms]], *, width: int, chains: int = 2
+    ) -> list[list[Reg]]:
         """First the mean of all, from which the squares are taken, and the results: the distance of
         an element is found once."""
-        values = [term[0] for vector in vectors for term in vector.terms]
-        elements = reg.scalar(m.dtype, init=float(self.elements))
-        mean = m.mul(_over(m.total(values), width), 1.0 / self.elements)
-        squares = [m.zero() for _ in range(chains)]
-        for i, value in enumerate(values):
-            away = m.sub(value, mean)
-            m.fma(squares[i % chains], away, away, squares[i % chains])
-        return [elements, mean, _over(m.total(squares), width)]
+        values = [[term[0] for vector in vectors for term in vector.terms] for vectors in rows]
+        totals = [_over(m.total(each), width) for each in values]
+        found: list[list[Reg]] = []
+        for each, total in zip(values, totals, strict=True):
+            elements = reg.scalar(m.dtype, init=float(self.elements))
+            mean = m.mul(total, 1.0 / self.elements)
+            squares = [m.zero() for _ in range(chains)]
+            for i, value in enumerate(each):
+                away = m.sub(value, mean)
+                m.fma(squares[i % chains], away, away, squares[i % chains])
+            found.append([elements, mean, _over(m.total(squares), width)])
+        return found
 
     def combine(self, m: Math, parts: Sequence[Sequence[Reg]]) -> list[Reg]:
         mean = m.mul(m.total([part[0] for part in parts]), 1.0 / len(parts))

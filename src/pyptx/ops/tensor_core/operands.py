@@ -31,7 +31,7 @@ class Operand:
 
     Two matrices B have half of the lines each, and a map each. Where the CTAs of a cluster
     multiply the same lines, each of the first `parts` fetches the part of them that is its rank's,
-    for all: some of the lines, or, with `along_k`, some of the values of K of every line.
+    for all.
     """
 
     dtype: DType
@@ -42,7 +42,6 @@ class Operand:
     maps: tuple[Any, ...]
     team: Team | None = None
     parts: int = 1
-    along_k: bool = False
 
     @property
     def shared(self) -> bool:
@@ -77,15 +76,9 @@ class Operand:
         copy = ptx.cp.async_.bulk.tensor_3d if self.batched else ptx.cp.async_.bulk.tensor_2d
         tile = self.stages[stage]
         each = self.lines // len(self.maps)
-        own = each if self.along_k else each // self.parts
-        depth = SPAN // self.dtype.bytes
-        width = own if self.k_major else depth
-        part = deeper = None
-        if self.team is not None and self.along_k:
-            deeper = low(self.team.rank, depth // self.parts)
-            k = k + deeper
-        elif self.team is not None:
-            part = low(self.team.rank, own)
+        own = each // self.parts
+        width = own if self.k_major else SPAN // self.dtype.bytes
+        part = None if self.team is None else low(self.team.rank, own)
         more: dict[str, Any] = {}
         if self.team is not None:
             more["multicast_mask"] = (1 << self.team.size) - 1
@@ -94,8 +87,7 @@ class Operand:
         for i, described in enumerate(self.maps):
             for panel in range(0, own, width):
                 first = i * each + panel if part is None else part + (i * each + panel)
-                where = (first, 0) if self.k_major else (0 if deeper is None else deeper, first)
-                place = tile.address(*where)
+                place = tile.address(*((first, 0) if self.k_major else (0, first)))
                 at = line + panel if panel else line
                 coord = [k, at, *after] if self.k_major else [at, k, *after]
                 copy(dst=place, src=described, coord=coord, mbar=full, **more)
@@ -145,27 +137,12 @@ def is_read_once(once: Reg, lines: Reg, steps: Reg) -> Reg:
     return once & (ptx.inst.mul.wide.u32(lines, steps) < LARGE // SPAN)
 
 
-def shared_parts(
-    lines: int, matrices: int, major: Major, dtype: DType, size: int
-) -> tuple[int, bool]:
-    """Into how many equal parts these lines of every matrix are divided, so that each of up to
-    `size` CTAs fetches one: a power of two. And whether the parts are of K.
-
-    They are whole boxes of lines where the lines are as many. A stage that is in memory by rows of
-    K has parts of whole atoms of these rows otherwise.
-    """
-    depth = SPAN // dtype.bytes
-    unit = matrices * (ATOM if major == "K" else depth)
-    parts = _powers(lines, unit, size)
-    if parts > 1 or major == "K":
-        return parts, False
-    return _powers(depth, ATOM, size), True
-
-
-def _powers(count: int, unit: int, most: int) -> int:
-    """Parts of whole units: the largest power of two up to `most`."""
+def shared_parts(lines: int, matrices: int, major: Major, dtype: DType, size: int) -> int:
+    """Into how many equal parts of whole boxes these lines of every matrix are divided, so that
+    each of up to `size` CTAs fetches one: a power of two."""
+    unit = matrices * (ATOM if major == "K" else SPAN // dtype.bytes)
     parts = 1
-    while 2 * parts <= most and count % (2 * parts * unit) == 0:
+    while 2 * parts <= size and lines % (2 * parts * unit) == 0:
         parts *= 2
     return parts
 
@@ -184,12 +161,10 @@ def operand(
     k_major = major == "K"
     room = max(lines, ROWS)
     whole = (stages, room, depth) if k_major else (stages, depth, room)
-    parts, along_k = 1, False
-    if team is not None:
-        parts, along_k = shared_parts(lines, len(tensors), major, dtype, team.size)
+    parts = 1 if team is None else shared_parts(lines, len(tensors), major, dtype, team.size)
     fetched = lines // len(tensors) // parts
-    box = (fetched, depth) if k_major else (depth // (parts if along_k else 1), depth)
+    box = (fetched, depth) if k_major else (depth, SPAN // dtype.bytes)
     held = smem.wgmma_tile(dtype, whole, major)
     shape = (*((1,) if batched else ()), *box)
     maps = tuple(tensor.tma_desc(shape, layout=Layout.TMA_128B) for tensor in tensors)
-    return Operand(dtype, lines, k_major, batched, held, maps, team, parts, along_k)
+    return Operand(dtype, lines, k_major, batched, held, maps, team, parts)

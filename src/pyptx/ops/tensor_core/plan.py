@@ -138,11 +138,6 @@ _TOGETHER: Final = (3, 4, 5, 8)
 
 
 _PINGPONG: Final = Shape(128, 3 * ROWS, blocks=2, stages=5, panels=1, band=16, pingpong=True)
-_NARROW: Final = (
-    Shape(128, 64, stages=8, panels=1, band=16),
-    Shape(128, 64, stages=8, panels=1, band=16, cluster="rows"),
-    Shape(128, 64, stages=8, panels=1, band=16, cluster="columns"),
-)
 _LOW: Final = _lowered(
     Shape(64, 64, stages=12, band=16),
     Shape(64, 64, stages=12, band=16, split=True),
@@ -165,7 +160,7 @@ OTHERS: Final = tuple(
             Shape(128, 256, stages=4, band=6, cluster="rows"),
             Shape(256, 3 * ROWS, blocks=2, stages=3, panels=3, band=8, cluster="columns"),
             Shape(128, 128, stages=6, band=8, cluster="rows"),
-            *_NARROW,
+            Shape(128, 64, stages=8, panels=1, band=16),
             Shape(128, 128, stages=6, band=16, cluster="columns"),
             Shape(64, 256, stages=5, band=8, cluster="rows"),
             *(Shape(64, 256, stages=5, band=4, cluster="rows", clustered=n) for n in _TOGETHER),
@@ -303,7 +298,7 @@ def _shares(shape: Shape, product: Product) -> bool:
     )
     major = product.b_major if shape.cluster == "rows" else product.a_major
     # Types of both factors have as many bytes.
-    return shared_parts(lines, matrices, major, product.a, shape.clustered)[0] > 1
+    return shared_parts(lines, matrices, major, product.a, shape.clustered) > 1
 
 
 # ---- operations ----------------------------------------------------------------------------------

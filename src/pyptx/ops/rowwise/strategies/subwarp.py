@@ -143,23 +143,26 @@ class _Thread:
         vectors = vectors_of(operands, [*words, *weights], row, column)
         return vectors.elements(self.rows.group)
 
-    def _statistic(
+    def _statistics(
         self,
         m: Math,
-        loaded: list[list[list[Reg]]],
+        loaded: list[list[list[list[Reg]]]],
         weights: list[list[list[Reg]]],
-        live: list[Reg],
-        row: Scalars,
-    ) -> list[Reg]:
-        """The statistic of a row, of which the thread has this."""
+        live: list[list[Reg]],
+        scalars: list[Scalars],
+    ) -> list[list[Reg]]:
+        """The statistics of the rows at once, of which the thread has this."""
         op = self.op
         if op.statistic is None:
-            return []
-        vectors = [
-            Terms([op.term(m, v) for v in self._values(words, w, row, k)], ok)
-            for k, (words, w, ok) in enumerate(zip(loaded, weights, live, strict=True))
-        ]
-        return self._kind(op.statistic).of_lanes(m, vectors, width=self.shape.lanes)
+            return [[] for _ in live]
+        rows = (
+            [
+                Terms([op.term(m, v) for v in self._values(words, w, row, k)], ok)
+                for k, (words, w, ok) in enumerate(zip(one, weights, oks, strict=True))
+            ]
+            for one, oks, row in zip(loaded, live, scalars, strict=True)
+        )
+        return self._kind(op.statistic).of_lanes(m, rows, width=self.shape.lanes)
 
     def _kind(self, statistic: Statistic) -> Statistic:
         """The statistic, for threads that have as many elements of a row each where they do."""
@@ -197,7 +200,7 @@ class _Thread:
         words = [self._load(xs, j, oks) for j, oks in enumerate(live)]
         weights = self._weights(columns)
         rows = self._row_scalars() if self.scalars else [Scalars() for _ in live]
-        totals = [self._statistic(m, words[j], weights, oks, rows[j]) for j, oks in enumerate(live)]
+        totals = self._statistics(m, words, weights, live, rows)
         for j, oks in enumerate(live):
             f = op.factors(m, totals[j], rows[j])
             for k, ok in enumerate(oks):
@@ -262,9 +265,7 @@ class _Thread:
             live = [self._live(j) for j in range(shape.rows_each)]
             words = [self._load(xs, j, oks) for j, oks in enumerate(live)]
             scalars = [self._scalars(rs, j) for j in range(shape.rows_each)]
-            totals = [
-                self._statistic(m, words[j], weights, oks, scalars[j]) for j, oks in enumerate(live)
-            ]
+            totals = self._statistics(m, words, weights, live, scalars)
             for j, oks in enumerate(live):
                 f = op.factors(m, totals[j], scalars[j])
                 for k, ok in enumerate(oks):
