@@ -45,7 +45,7 @@ PRODUCTS: Final = {
 
 _APART: Final = 30.0
 """How many times larger or smaller a number may become: wild ones overflow."""
-_SLOWER: Final = 0.01
+_SLOWER: Final = 0.005
 """What a choice may lose of the fastest shape."""
 
 Times: TypeAlias = "dict[Tile, tuple[float, float]]"
