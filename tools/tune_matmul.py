@@ -47,6 +47,10 @@ _APART: Final = 30.0
 """How many times larger or smaller a number may become: wild ones overflow."""
 _SLOWER: Final = 0.005
 """What a choice may lose of the fastest shape."""
+_LONG: Final = 250_000.0
+"""Nanoseconds of a product in which power limits the clock."""
+_LIKELY: Final = 1.05
+"""Times the least time that is expected: a shape for such a product takes no more."""
 
 Times: TypeAlias = "dict[Tile, tuple[float, float]]"
 Fastest: TypeAlias = "dict[Sizes, tuple[Tile, bool]]"
@@ -102,7 +106,7 @@ def main() -> None:
 def recorded() -> list[Path]:
     """The results files in the order in which later ones replace earlier ones."""
     found = (ROOT / "benchmarks/results").glob("matmul_shapes*.json")
-    return sorted(found, key=lambda path: (path.name.startswith("matmul_shapes-"), path.name))
+    return sorted(found, key=lambda path: json.loads(path.read_text())["environment"]["time"])
 
 
 def joined(records: Sequence[Mapping[str, Any]]) -> list[Measurement]:
@@ -225,13 +229,21 @@ def exceptions(made: Fit, measurements: Sequence[Measurement]) -> Fastest:
     """
     found: Fastest = {}
     for each in sorted(by_size(measurements), key=lambda each: -each[0].call.sizes[0]):
-        best = min(each, key=lambda one: one.took)
+        best = min(plausible(made, each), key=lambda one: one.took)
         stand = plan.fastest(found, best.call.product, *best.call.sizes)
         took = [one.took for one in each if (one.tile, one.shape.split) == stand]
         lost = took[0] / best.took - 1 if took else _lost(made, each)
         if lost > _SLOWER:
             found[_sizes(best)] = (best.tile, best.shape.split)
     return found
+
+
+def plausible(made: Fit, each: Sequence[Measurement]) -> list[Measurement]:
+    """Those of a size that may be chosen. In a long product power limits the clock, and shapes that
+    keep the tensor cores less busy take as long as others, but only as long as the GPU is hot."""
+    least = min(made.expected(one) for one in each)
+    most = _LIKELY * least if least > _LONG else math.inf
+    return [one for one in each if made.expected(one) <= most]
 
 
 def by_size(measurements: Sequence[Measurement]) -> list[list[Measurement]]:
