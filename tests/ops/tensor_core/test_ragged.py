@@ -90,6 +90,28 @@ def test_rows(lengths, shape):
     of_rows(hopper.build(product, shape, 5), product, lengths, ROWS, 136, 72)
 
 
+@pytest.mark.parametrize("ctas", [4, 7, 9])
+@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+def test_rows_of_tiles_that_are_split(lengths, shape, ctas):
+    """Some tiles are whole, and the last ones have several CTAs, by what the lengths leave."""
+    product, split = ragged_rows(), replace(shape, split=True)
+    assert plan.fits(split, product)
+    of_rows(hopper.build(product, split, ctas), product, lengths, ROWS, 136, 1032)
+
+
+def test_split_rows_in_several_orders():
+    product = ragged_rows("K", bf16)
+    a, b = normal((ROWS, 1032), bf16, 0), normal((2, 1032, 136), bf16, 1)
+    kernel = hopper.build(product, replace(SHAPES["narrow"], split=True), 7)
+    ran = kernel.emulate(a, in_memory(b, turned=True), np.array([70, 190], np.int32), schedules=6)
+    ran.report.check()
+
+
+def test_groups_along_k_are_not_split():
+    assert not plan.fits(replace(SHAPES["one block"], split=True), PARTS)
+
+
 @pytest.mark.parametrize("b_major", ["K", "MN"])
 @pytest.mark.parametrize("d", [f32, bf16, f16], ids=str)
 def test_layouts_and_types_of_rows(b_major, d):
@@ -117,8 +139,10 @@ def test_mma_sync(lengths, d):
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 @pytest.mark.parametrize("groups", [8, 256, plan.MOST_GROUPS])
 def test_multiplications_stay_asynchronous(shape, groups):
-    for product in (ragged_rows("K", bf16), replace(PARTS, d=bf16)):
-        cubin = hopper.build(product, plan.with_table(shape, groups)).cubin(G=groups)
+    whole = plan.with_table(shape, groups)
+    products = [(ragged_rows("K", bf16), each) for each in (whole, replace(whole, split=True))]
+    for product, each in (*products, (replace(PARTS, d=bf16), whole)):
+        cubin = hopper.build(product, each).cubin(G=groups)
         assert cubin.spill_stores == cubin.spill_loads == 0
         assert not cubin.warnings, cubin.log
         assert "serialized" not in cubin.log

@@ -269,7 +269,9 @@ def fits(shape: Shape, product: Product) -> bool:
     bytes of a row. Two blocks of sums, or wide ones of a stage beside those of the tile, leave an
     epilogue too few registers, but for one that multiplies, and scales of single columns, too.
     """
-    if product.ragged is not None and (shape.split or shape.pingpong):
+    if product.ragged is not None and shape.pingpong:
+        return False
+    if product.ragged == "K" and shape.split:
         return False
     if shape.shares and not _shares(shape, product):
         return False

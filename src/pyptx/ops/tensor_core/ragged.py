@@ -76,15 +76,18 @@ class Rows(Schedule):
     def __init__(
         self, shape: Shape, sizes: Sizes, steps: Reg, columns: int, groups: Groups
     ) -> None:
-        super().__init__(shape, sizes, steps, columns)
         self.groups = groups
-        count = low(groups.all_tiles, self.across)
-        self.items = self.of(count)
+        super().__init__(shape, sizes, steps, columns)
+
+    def count(self, sizes: Sizes) -> Reg:
+        """How many tiles all groups have."""
+        del sizes
+        return low(self.groups.all_tiles, self.across)
 
     def item(self, index: Reg) -> Item:
         """The item of this number, with its place."""
-        groups = self.groups
-        tile = low(index, self.ctas) + self.cta
+        groups, found = self.groups, super().item(index)
+        tile = found.tile
         group = groups.find(tile // self.across)
         before = groups.before(groups.tiles, group)
         row, column = self.banded(tile - low(before, self.across), groups.tiles[group] - before)
@@ -92,9 +95,9 @@ class Rows(Schedule):
         # Rows after all groups are zero: no row of A and no matrix of B is there to be fetched.
         none = group == groups.count
         source = ptx.inst.selp.u32(groups.rows, top, none)
-        steps = ptx.inst.selp.u32(1, self.steps, none)
+        steps = ptx.inst.selp.u32(1, found.steps, none)
         place = Place(top, low(column, self.columns), [group], groups.ends[group], source)
-        return Item(tile, reg.scalar(u32, init=0), steps, place=place)
+        return Item(tile, found.first, steps, found.share, place)
 
 
 class Parts(Schedule):

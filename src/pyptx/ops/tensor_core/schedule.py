@@ -190,10 +190,8 @@ class Schedule:
         self.steps = steps
         self.down = _ceil(sizes.m, self.rows)
         self.across = _ceil(sizes.n, self.columns)
-        count = low(self.down, self.across)
         self.batched = sizes.matrices is not None
-        if sizes.matrices is not None:
-            count = low(count, sizes.matrices)
+        count = self.count(sizes)
         self.cta = reg.from_(ptx.special.ctaid.x(), u32)
         self.ctas = reg.from_(ptx.special.nctaid.x(), u32)
         self.rank = None
@@ -206,6 +204,11 @@ class Schedule:
             self.items = self.last.items
         else:
             self.items = self.of(count)
+
+    def count(self, sizes: Sizes) -> Reg:
+        """How many tiles there are, of all matrices."""
+        count = low(self.down, self.across)
+        return count if sizes.matrices is None else low(count, sizes.matrices)
 
     # ---- items -----------------------------------------------------------------------------------
 
