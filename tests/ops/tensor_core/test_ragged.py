@@ -10,6 +10,7 @@ from tests.ops.tensor_core.products import TENSOR_CORE, ULP, in_memory, normal
 
 from pyptx.ops.tensor_core import hopper, mma_sync, plan
 from pyptx.ops.tensor_core.shape import Product, Shape
+from pyptx.ops.tensor_core.times import Call, Cut, expected_ns, tiles_of
 from pyptx.types import bf16, f16, f32
 
 SHAPES = {
@@ -18,6 +19,7 @@ SHAPES = {
     "one warpgroup": Shape(64, 256, stages=3),
     "one warpgroup, narrow": Shape(64, 128, stages=2),
 }
+SPLIT = Shape(split=True)
 LENGTHS = {
     "one": [200], "whole tiles": [128, 128], "odd": [1, 63, 0, 65, 130, 0, 2],
     "empty": [0, 0, 0], "rows after": [70, 3, 40], "beyond": [100, 500, 3],
@@ -106,6 +108,19 @@ def test_split_rows_in_several_orders():
     kernel = hopper.build(product, replace(SHAPES["narrow"], split=True), 7)
     ran = kernel.emulate(a, in_memory(b, turned=True), np.array([70, 190], np.int32), schedules=6)
     ran.report.check()
+
+
+def test_groups_of_any_lengths_have_half_a_tile_more():
+    """Which is a wave more for eight groups of 1024 rows on average, of which little remains."""
+    product = ragged_rows("MN", bf16)
+    shape = Shape()
+    given = Call(product, (1024, 4096, 4096), 8)
+    assert tiles_of(shape, given) == (64 + 4) * 16
+    assert tiles_of(shape, replace(given, product=Product(bf16, bf16, bf16))) == 64 * 16
+    whole, split = (expected_ns(Cut(each, 575, 3223), given) for each in (shape, SPLIT))
+    assert split < whole
+    assert plan.choose_ragged(product, 8192, 4096, 4096, 8).split
+    assert not plan.choose_ragged(product, 16384, 7168, 2048, 8).split
 
 
 def test_groups_along_k_are_not_split():

@@ -7,6 +7,7 @@ measurements (`measured`), by `make tune`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -54,8 +55,11 @@ def expected_ns(cut: Cut, call: Call, common: Common = measured.COMMON) -> float
 def tiles_of(shape: Shape, call: Call) -> int:
     """Of all matrices; those that a cluster has are one."""
     m, n, _ = call.sizes
-    columns = n * call.product.factors
-    return -(-m // shape.all_rows) * -(-columns // shape.all_columns) * call.matrices
+    across = -(-n * call.product.factors // shape.all_columns)
+    if call.product.ragged == "M":
+        # The last tile of a group is half full, where groups may have any lengths.
+        return across * math.ceil(call.matrices * (m / shape.all_rows + 1 / 2))
+    return -(-m // shape.all_rows) * across * call.matrices
 
 
 def _on_the_sms(cut: Cut, call: Call, common: Common) -> tuple[float, float]:
