@@ -1,12 +1,11 @@
 """Every shape of Hopper's matrix product at some sizes: what `ops.tensor_core.plan` chooses by.
 
 For every kind of product and size it measures the device time of each shape that the plan knows,
-but for those that it expects to take far longer than others.
-The notes say what the plan expects of it and which one it chooses. Random normal data, a cold L2
-cache, the time of everything on the device that a call starts. All kernels are assembled first, by
-as many threads as there are cores. Calls are those of PyTorch, which compiles no program for each
-size: with JAX that took 2.6 s a size, most of all the time. `--budget` ends it, and `--resume` goes
-on.
+but for those that it expects to take far longer than others. The notes say what the plan expects of
+it and which one it chooses. Random normal data, a cold L2 cache, the time of everything on the
+device that a call starts. All kernels are assembled first, by as many threads as there are cores.
+Calls are those of PyTorch, which compiles no program for each size: with JAX that took 2.6 s a
+size, most of all the time. `--budget` ends it, and `--resume` goes on.
 """
 
 # PyTorch's annotations are partial, and it is not installed where the types are checked.
@@ -188,7 +187,7 @@ def likely(product: Product, sizes: tuple[int, int, int]) -> list[Shape]:
 
 
 def _calls(product: Product, sizes: tuple[int, int, int], place: str = "cuda") -> Calls:
-    """A call for every shape, each checked."""
+    """A call for every shape that is measured, each checked."""
     arrays, exact = _arrays(product, sizes, place)
     found: Calls = {}
     for shape in likely(product, sizes):

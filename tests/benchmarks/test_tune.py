@@ -66,10 +66,8 @@ def measurements(tune, made, noise=0.0):
         # Of every third tile: a fit takes the square of their number.
         some = set(sorted({cut.shape.tile for cut in every}, key=str)[::3])
         for sizes in SIZES:
-            for cut in every:
+            for cut in plan.fitting(every, product, sizes[0]):
                 if cut.shape.tile not in some:
-                    continue
-                if not (plan.suits(cut.shape, sizes[0]) and plan.fits(cut.shape, product)):
                     continue
                 one = tune.Measurement(kind, cut.shape, Call(product, sizes), 1.0)
                 took = made.expected(one) * (1 + draw.uniform(-noise, noise))

@@ -161,6 +161,7 @@ def test_sizes_of_products_are_those_of_models(table):
 @pytest.mark.parametrize("kind", ["bf16", "bf16, B as (N, K)", "f32 as bf16", "e4m3", "blocks"])
 def test_shapes_of_products_are_checked_before_they_are_measured(table, monkeypatch, kind):
     """Some of each kind, and what is measured says which; a wrong product is an error."""
+    import device_time
     import matmul_shapes
     from chrome_trace import Activity
 
@@ -182,9 +183,10 @@ def test_shapes_of_products_are_checked_before_they_are_measured(table, monkeypa
     times = {call: float(i) for i, call in enumerate(calls.values())}
 
     def sequence(order, flush):
+        assert len(order) == 8 * len(calls)
         return [[Activity("k", 0.0, times[call], 1)] for call in order]
 
-    monkeypatch.setitem(matmul_shapes.in_rounds.__globals__, "flushed_sequence", sequence)
+    monkeypatch.setattr(device_time, "flushed_sequence", sequence)
     measured = list(matmul_shapes._measured(title, calls, None))
     assert [each.samples for each in measured] == [(time,) * 6 for time in times.values()]
     assert measured[0].name.startswith(f"{title}: ")

@@ -19,7 +19,6 @@ SHAPES = {
     "one warpgroup": Shape(64, 256, stages=3),
     "one warpgroup, narrow": Shape(64, 128, stages=2),
 }
-SPLIT = Shape(split=True)
 LENGTHS = {
     "one": [200], "whole tiles": [128, 128], "odd": [1, 63, 0, 65, 130, 0, 2],
     "empty": [0, 0, 0], "rows after": [70, 3, 40], "beyond": [100, 500, 3],
@@ -118,7 +117,8 @@ def test_groups_of_any_lengths_have_half_a_tile_more():
     given = Call(product, (1024, 4096, 4096), 8)
     assert tiles_of(shape, given) == (64 + 4) * 16
     assert tiles_of(shape, replace(given, product=Product(bf16, bf16, bf16))) == 64 * 16
-    whole, split = (expected_ns(Cut(each, 575, 3223), given) for each in (shape, SPLIT))
+    either = shape, replace(shape, split=True)
+    whole, split = (expected_ns(Cut(each, 575, 3223), given) for each in either)
     assert split < whole
     assert plan.choose_ragged(product, 8192, 4096, 4096, 8).split
     assert not plan.choose_ragged(product, 16384, 7168, 2048, 8).split

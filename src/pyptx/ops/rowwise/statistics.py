@@ -18,6 +18,8 @@ from pyptx.device import WARP
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.types import f32, s32, s64
 
+_CHAINS = 2
+"""Of sums of a row in a thread that has few elements of each of several rows."""
 Term: TypeAlias = "tuple[Reg, ...]"
 """What one element adds to a statistic, in the statistic's own form."""
 
@@ -47,12 +49,10 @@ class Statistic(ABC):
     def of_thread(self, m: Math, vectors: Sequence[Terms], *, chains: int = 4) -> list[Reg]:
         """The statistic of what one thread has."""
 
-    def of_lanes(
-        self, m: Math, rows: Iterable[Sequence[Terms]], *, width: int, chains: int = 2
-    ) -> list[list[Reg]]:
+    def of_lanes(self, m: Math, rows: Iterable[Sequence[Terms]], *, width: int) -> list[list[Reg]]:
         """The numbers of several rows as formulas take them, where `width` neighbouring lanes have
         all of a row in registers; in each of them."""
-        found = [self.of_thread(m, vectors, chains=chains) for vectors in rows]
+        found = [self.of_thread(m, vectors, chains=_CHAINS) for vectors in rows]
         if width > 1:
             found = [self.over_warp(m, numbers, width=width) for numbers in found]
         return [self.whole(m, numbers) for numbers in found]
@@ -232,9 +232,7 @@ class EvenMoments(Statistic):
         rest = _rest(m, squares, distance, total)
         return [m.add(start, distance), m.mul(rest, 1.0 / count)]
 
-    def of_lanes(
-        self, m: Math, rows: Iterable[Sequence[Terms]], *, width: int, chains: int = 2
-    ) -> list[list[Reg]]:
+    def of_lanes(self, m: Math, rows: Iterable[Sequence[Terms]], *, width: int) -> list[list[Reg]]:
         """First the mean of all, from which the squares are taken, and the results: the distance of
         an element is found once."""
         values = [[term[0] for vector in vectors for term in vector.terms] for vectors in rows]
@@ -243,10 +241,10 @@ class EvenMoments(Statistic):
         for each, total in zip(values, totals, strict=True):
             elements = reg.scalar(m.dtype, init=float(self.elements))
             mean = m.mul(total, 1.0 / self.elements)
-            squares = [m.zero() for _ in range(chains)]
+            squares = [m.zero() for _ in range(_CHAINS)]
             for i, value in enumerate(each):
                 away = m.sub(value, mean)
-                m.fma(squares[i % chains], away, away, squares[i % chains])
+                m.fma(squares[i % _CHAINS], away, away, squares[i % _CHAINS])
             found.append([elements, mean, _over(m.total(squares), width)])
         return found
 

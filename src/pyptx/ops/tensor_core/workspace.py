@@ -1,4 +1,4 @@
-"""Sums of a tile that several CTAs make: each writes its own, and one adds them up.
+"""Sums of a tile that several CTAs make: two of them add up one half each.
 
 A block of a warpgroup's sums is added up by one of the tile's CTAs, the first of them or the last.
 The others write theirs to the workspace and then release a flag. CTAs that wait for each other must
