@@ -17,7 +17,7 @@ from pyptx.ops.tensor_core.promoted import promoting
 from pyptx.ops.tensor_core.ragged import Groups, Parts, Rows
 from pyptx.ops.tensor_core.result import Results
 from pyptx.ops.tensor_core.scales import Scales
-from pyptx.ops.tensor_core.schedule import Item, Place, Schedule
+from pyptx.ops.tensor_core.schedule import Item, Place, Schedule, Share
 from pyptx.ops.tensor_core.shape import (
     CTAS,
     ROWS,
@@ -221,11 +221,35 @@ class _End:
         if shared is None or share is None:
             self.result.write(place, *where, values)
             return
-        with ptx.if_(shared.adds_up(share, block, group)):
-            shared.take(share, *where, values)
+        with ptx.if_(share.count == 1):
             self.result.write(place, *where, values)
         with ptx.else_():
-            shared.give(share, *where, values)
+            self._add_up(self.result, shared, share, place, where, values)
+
+    @staticmethod
+    def _add_up(
+        result: Results, shared: workspace.Workspace, share: Share, place: Place,
+        where: tuple[int, Reg, Reg], values: Sequence[Reg],
+    ) -> None:  # fmt: skip
+        """Give the others' units of a block to them; write this CTA's with the others' sums."""
+        block, group, _ = where
+        units = result.units(values)
+        owned = [shared.owned(share, i, len(units), block, group) for i in range(len(units))]
+        for mine, parts in zip(owned, units, strict=True):
+            with ptx.if_(~mine):
+                for part in parts:
+                    shared.give(share, *where, values, part)
+        shared.release(share, *where)
+        some = owned[0]
+        for mine in owned[1:]:
+            some = some | mine
+        with ptx.if_(some):
+            shared.wait(share, *where)
+            for i, (mine, parts) in enumerate(zip(owned, units, strict=True)):
+                with ptx.if_(mine):
+                    for part in parts:
+                        shared.add(share, *where, values, part)
+                    result.write(place, *where, values, unit=i)
 
 
 def _scales(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pyptx import Layout, Reg, SharedTile, Tensor, ptx, smem
 from pyptx.ops.tensor_core.elements import Elements, store_eights
@@ -20,6 +21,10 @@ class Panel:
     result: int
     column: int
     values: Sequence[Reg]
+
+
+_TOGETHER: Final = 64
+"""Columns of a tile that are added up together, if they divide it and a panel has not more."""
 
 
 class Results:
@@ -47,40 +52,59 @@ class Results:
             box = (*((1,) if self.batched else ()), min(shape.rows, ROWS), tile.shape[-1])
             self.maps.append(tensor.tma_desc(box, layout=Layout.TMA_128B))
 
-    def write(self, place: Place, block: int, group: Reg, lane: Reg, values: Sequence[Reg]) -> None:
-        """Write a block of a tile: `values` are a warpgroup's sums of 64 rows."""
+    def units(self, values: Sequence[Reg]) -> list[list[range]]:
+        """What of a thread's sums of a block is written together: of each matrix B as many."""
+        own = len(values) // self.product.factors
+        each = max(math.gcd(_TOGETHER // 2, own), self.unit // 2)
+        return [
+            [range(i + j, i + j + each) for i in range(0, len(values), own)]
+            for j in range(0, own, each)
+        ]
+
+    def write(
+        self, place: Place, block: int, group: Reg, lane: Reg, values: Sequence[Reg],
+        unit: int | None = None,
+    ) -> None:  # fmt: skip
+        """Write a block of a tile, or a unit of its columns: `values` are a warpgroup's sums of 64
+        rows."""
+        parts = self.units(values)
+        first, end = (0, len(parts)) if unit is None else (unit, unit + 1)
+        part = range(parts[first][0].start, parts[end - 1][0].stop)
         own = barrier_of(group), low(group, self.shape.panels)
         row = place.row
         if self.shape.per_tile > 1:
             row = row + low(group, ROWS * self.shape.blocks)
         row = row + ROWS * block if block else row
         if place.end is None:
-            self._copied(place, row, own, lane, values)
+            self._copied(place, row, own, lane, values, part)
             return
         with ptx.if_(row + ROWS <= place.end):
-            self._copied(place, row, own, lane, values)
+            self._copied(place, row, own, lane, values, part)
         with ptx.else_():
-            self._stored(place, row, lane, values)
+            self._stored(place, row, lane, values, part)
 
-    def _stored(self, place: Place, row: Reg, lane: Reg, values: Sequence[Reg]) -> None:
+    def _stored(
+        self, place: Place, row: Reg, lane: Reg, values: Sequence[Reg], part: range
+    ) -> None:
         """Rows of a tile that the next group has a part of: a box would have its rows, too."""
         sizes, end = self.elements.sizes, place.end
         assert end is not None
         matrix = place.matrix if self.batched else []
         first, beside = first_sum(lane)
         top, left = row + first, place.column + beside
-        for panel in self._panels(place, row, lane, values):
+        for panel in self._panels(place, row, lane, values, part):
             start = top, left + panel.column
             ends = end, sizes.n
             store_eights(self.tensors[panel.result], matrix, start, panel.values, ends)
 
     def _copied(
-        self, place: Place, row: Reg, own: tuple[Any, Reg], lane: Reg, values: Sequence[Reg]
-    ) -> None:
+        self, place: Place, row: Reg, own: tuple[Any, Reg], lane: Reg, values: Sequence[Reg],
+        part: range,
+    ) -> None:  # fmt: skip
         """64 rows, by copies of boxes. `own` are the warpgroup's barrier and its first panel."""
         shape, (barrier, first) = self.shape, own
-        panels = self._panels(place, row, lane, values)
-        count = shape.columns // self.product.factors // self.unit
+        panels = self._panels(place, row, lane, values, part)
+        count = 2 * len(part) // self.unit
         left = count * sum(self._each(dtype) for dtype in self.types)
         while left > 0:
             with ptx.if_(lane == 0):
@@ -101,15 +125,20 @@ class Results:
         """Panels of a unit of columns, as wide as a panel of the narrowest type."""
         return self.unit * dtype.bytes // SPAN
 
-    def _panels(self, place: Place, row: Reg, lane: Reg, values: Sequence[Reg]) -> Iterator[Panel]:
-        """All panels of a block, from left to right: of each unit those of every result."""
+    def _panels(
+        self, place: Place, row: Reg, lane: Reg, values: Sequence[Reg], part: range
+    ) -> Iterator[Panel]:
+        """The panels of a part of a block, from left to right: of each unit those of every result.
+
+        `part` are the numbers of a thread's sums of one matrix B: it has half of the columns.
+        """
         factors = self.product.factors
         own = len(values) // factors
         sums = [values[i * own : (i + 1) * own] for i in range(factors)]
         first, beside = first_sum(lane)
         top, left = row + first, place.column + beside
         each = self.unit // 2  # of a thread's numbers: 128 threads have 64 rows
-        for begin in range(0, own, each):
+        for begin in part[::each]:
             found = [total[begin : begin + each] for total in sums]
             column = 2 * begin
             if self.elements.needed:
@@ -120,10 +149,10 @@ class Results:
                 )
             for i, numbers in enumerate(found):
                 panels = self._each(self.types[i])
-                part = len(numbers) // panels
+                count = len(numbers) // panels
                 for j in range(panels):
                     at = column + j * (self.unit // panels)
-                    yield Panel(i, at, numbers[j * part : (j + 1) * part])
+                    yield Panel(i, at, numbers[j * count : (j + 1) * count])
 
     def _copy(self, panel: Panel, slot: Reg, row: Reg, place: Place) -> None:
         copy = ptx.cp.async_.bulk.tensor_3d if self.batched else ptx.cp.async_.bulk.tensor_2d

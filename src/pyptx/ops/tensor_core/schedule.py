@@ -38,13 +38,13 @@ class Share:
     """Which of a tile's segments along K an item is; u32 registers.
 
     index, count   of the segment, and of the tile's segments
-    owner          the share whose CTA adds up the second half of the sums; of the first it is 0
+    adding         how many of the tile's CTAs add up some of its sums: the first of them
     slot           the place in the workspace of the tile's share 0
     """
 
     index: Reg
     count: Reg
-    owner: Reg
+    adding: Reg
     slot: Reg
 
 
@@ -102,7 +102,7 @@ class LastRound:
         for each in range(2, MOST + 1):
             shares.set(each, (low(rest, each) <= ctas) & (steps >= LEAST * each))
         self.shares = reg.from_(shares.value, u32)
-        self.owner = self.shares - 1
+        self.adding = reg.from_(shares.value, u32)
         self.segments = [no_segment(), self._even(rest, shares)]
         with ptx.if_((shares.value == 1) & (steps >= LEAST * 2)):
             for q in reversed(FRACTIONS):  # the smallest that fits: fewest CTAs wait
@@ -142,7 +142,7 @@ class LastRound:
         self.shares.set(2)
         # A CTA has the end of a tile before the beginning of the next, and waits for nobody there:
         # otherwise each would wait for the one before it.
-        self.owner.set(0)
+        self.adding.set(1)
 
     def _compact(self) -> None:
         """Have a segment that is not there come after one that is."""
@@ -160,7 +160,7 @@ class LastRound:
     def share(self, index: Reg, tile: Reg, first: Reg, steps: Reg) -> Share:
         """The share of an item; in the last round, its tile and its stages are set too."""
         number, count = reg.scalar(u32, init=0), reg.scalar(u32, init=1)
-        owner, slot = reg.scalar(u32, init=0), reg.scalar(u32, init=0)
+        adding, slot = reg.scalar(u32, init=1), reg.scalar(u32, init=0)
         with ptx.if_(index >= self.rounds):
             end, begin = self.segments
             early = index == self.rounds
@@ -170,10 +170,10 @@ class LastRound:
             ):  # fmt: skip
                 mine.set(ptx.inst.selp.u32(one, other, early))
             count.set(self.shares)
-            owner.set(self.owner)
+            adding.set(self.adding)
             slot.set(low(tile, self.shares))
             tile += self.whole
-        return Share(number, count, owner, slot)
+        return Share(number, count, adding, slot)
 
 
 class Schedule:

@@ -1,8 +1,9 @@
-"""Sums of a tile that several CTAs make: two of them add up one half each.
+"""Sums of a tile that several CTAs make: each of them adds up some of its columns.
 
-A block of a warpgroup's sums is added up by one of the tile's CTAs, the first of them or the last.
-The others write theirs to the workspace and then release a flag. CTAs that wait for each other must
-run at the same time: the kernel is launched cooperatively.
+The units of a tile's sums, 64 rows of some columns each, are divided among its CTAs. A CTA writes
+its sums of the others' units to the workspace and releases a flag; then it adds the others' sums to
+those of its own units. CTAs that wait for each other must run at the same time: the kernel is
+launched cooperatively.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyptx import Reg, Tensor, Tile, ptx
+from pyptx.ops.tensor_core.divide import by_number
 from pyptx.ops.tensor_core.schedule import Share, low
 from pyptx.ops.tensor_core.shape import ROWS, WARPGROUP, Shape, barrier_of
 from pyptx.types import DType, u32
@@ -46,62 +48,75 @@ class Workspace:
     flags: Tensor
     shape: Shape
 
-    def adds_up(self, share: Share, block: int, group: Reg) -> Reg:
-        """Whether this CTA adds up a block of this warpgroup's sums: one half is the first share's,
-        the other the owner's, so that two CTAs read at a time."""
-        if self.shape.blocks == 1 and self.shape.per_tile > 1:
-            return share.index == ptx.inst.selp.u32(share.owner, 0, (group & 1) > 0)
-        return share.index == (share.owner if block else 0)
+    def owned(self, share: Share, unit: int, units: int, block: int, group: Reg) -> Reg:
+        """Whether this CTA adds up this one of the `units` of a block of this warpgroup's sums."""
+        number: Reg | int = unit + units * block
+        each = units * self.shape.blocks
+        if self.shape.per_tile > 1:
+            number = low(group, each) + number
+        owner = by_number(low(share.adding, number), each * self.shape.per_tile)
+        return share.index == owner
 
     def _slot(self, share: Share, index: Reg, block: int, group: Reg) -> Reg:
         slot = low(share.slot + index, self.shape.blocks) + block
         each = self.shape.per_tile
         return slot if each == 1 else low(slot, each) + group
 
-    def give(self, share: Share, block: int, group: Reg, lane: Reg, values: Sequence[Reg]) -> None:
-        """Write a block of this CTA's sums; all threads of a warpgroup."""
+    def give(
+        self, share: Share, block: int, group: Reg, lane: Reg, values: Sequence[Reg], part: range
+    ) -> None:
+        """Write a part of this CTA's sums of a block, of which a thread has `values`."""
         slot = self._slot(share, share.index, block, group)
-        for i in range(0, len(values), _VECTOR):
+        for i in part[::_VECTOR]:
             self.sums.store(slot, i // _VECTOR, lane, 0, values[i : i + _VECTOR])
+
+    def release(self, share: Share, block: int, group: Reg, lane: Reg) -> None:
+        """Say that all units of a block have been given; all threads of a warpgroup."""
         barrier_of(group).sync()
-        flag = self.flags.address(slot)
+        flag = self.flags.address(self._slot(share, share.index, block, group))
         ptx.inst.st.release.gpu.global_.u32(flag, 1, pred=lane == 0)
 
-    def take(self, share: Share, block: int, group: Reg, lane: Reg, values: Sequence[Reg]) -> None:
-        """Add what the tile's other CTAs have of a block, in their order.
-
-        Each lane waits for one of them. Sums of several are loaded at once where registers allow
-        it, since each load waits for the L2 cache.
-        """
+    def wait(self, share: Share, block: int, group: Reg, lane: Reg) -> None:
+        """Until the tile's other CTAs have given theirs: each lane waits for one of them."""
         with ptx.if_((lane < share.count) & (lane != share.index)):
             flag = self.flags.address(self._slot(share, lane, block, group))
             with ptx.loop():
                 there = ptx.inst.ld.acquire.gpu.global_.u32(flag)
                 ptx.break_(pred=there != 0)
         barrier_of(group).sync()
+
+    def add(
+        self, share: Share, block: int, group: Reg, lane: Reg, values: Sequence[Reg], part: range
+    ) -> None:
+        """Add what the tile's other CTAs have of a part of a block, in their order.
+
+        Sums of several are loaded at once where registers allow it, since each load waits for the
+        L2 cache.
+        """
         others = share.count - 1
-        at_once = max(1, min(_MOST_AT_ONCE, _FREE // len(values) - 1))
+        free = _FREE - registers(self.shape) * self.shape.blocks
+        at_once = max(1, min(_MOST_AT_ONCE, free // len(part)))
         for i in ptx.range_(0, others, at_once, dtype=u32):
             there = [None, *(i + j < others for j in range(1, at_once))]
             found = [
-                self._load(share, (block, group, lane), i + j, len(values), pred)
+                self._load(share, (block, group, lane), i + j, part, pred)
                 for j, pred in enumerate(there)
             ]
             for sums, pred in zip(found, there, strict=True):
                 with nullcontext() if pred is None else ptx.if_(pred):
-                    for value, other in zip(values, sums, strict=True):
-                        value.set(value + other)
+                    for number, other in zip(part, sums, strict=True):
+                        values[number].set(values[number] + other)
 
     def _load(
-        self, share: Share, where: tuple[int, Reg, Reg], other: Reg, count: int, pred: Reg | None
+        self, share: Share, where: tuple[int, Reg, Reg], other: Reg, part: range, pred: Reg | None
     ) -> list[Reg]:
-        """The sums of one of the other CTAs, counted without this one."""
+        """The sums of a part of a block of one of the other CTAs, counted without this one."""
         block, group, lane = where
         index = other + ptx.inst.selp.u32(1, 0, other >= share.index)
         slot = self._slot(share, index, block, group)
         more: dict[str, Any] = {} if pred is None else {"pred": pred, "other": 0}
         return [
             value
-            for i in range(0, count, _VECTOR)
+            for i in part[::_VECTOR]
             for value in self.sums.load(slot, i // _VECTOR, lane, 0, vector=_VECTOR, **more)
         ]
