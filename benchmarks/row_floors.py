@@ -4,6 +4,10 @@ Shapes are those of row_table. For each operation and direction, `moving` has as
 element as it reads and writes, in twelve ways; the fastest counts. Sums over columns, scalars of
 rows and labels are left out. What an operation takes beyond it is its own; a goal beyond it is out
 of reach on the GPU that both ran on.
+
+Few rows take as long as their steps do, one after the other. Where an operation has a statistic of
+a row, the kernels that move its bytes are also measured with the exchange that it needs, once,
+within a CTA or a cluster.
 """
 
 # PyTorch's annotations are partial, and it is not installed where the types are checked.
@@ -19,13 +23,24 @@ from typing import Any, Final
 import torch
 from chrome_trace import busy
 from measure import CONSOLE, Bar, Result, Summary, show, start, summarise
-from moving import call_of, fastest, ways
-from norm_cases import ALONE, BACKWARD, CONDITIONS, COPY, DIRECTIONS, FORWARD, OURS
+from moving import Moving, call_of, fastest, ways
+from norm_cases import (
+    ALONE,
+    BACKWARD,
+    CONDITIONS,
+    COPY,
+    DIRECTIONS,
+    EXCHANGING,
+    FORWARD,
+    OURS,
+)
 from norm_visit import Timer, free, on_device
 from row_table import Call, Case, candidates, cases
 
 CALLS: Final = 10
 WORD: Final = 4
+PIECE: Final = 16
+"""Bytes of a vector of `moving`."""
 """Bytes that `moving` counts in."""
 STREAMS: Final = {
     "layer_norm": {FORWARD: (1, 1), BACKWARD: (2, 1)},
@@ -35,6 +50,10 @@ STREAMS: Final = {
     "cross_entropy": {FORWARD: (1, 0), BACKWARD: (1, 1)},
 }
 """Arrays per element that are read and written."""
+WITH_STATISTIC: Final = ("layer_norm", "add_rms_norm")
+"""Operations whose few rows need an exchange."""
+TOGETHER: Final = (1, 2, 4, 8, 16)
+"""CTAs that exchange."""
 GOALS: Final = {
     "layer_norm 32768 x 4096 bf16": ("101%", "97%"),
     "layer_norm 8192 x 8192 f32": ("101%", "97%"),
@@ -92,14 +111,20 @@ def visit(case: Case, timer: Timer) -> Iterator[Summary]:
         arrays = _words(case, inputs)
         for how in ways(inputs, outputs):
             keyed[direction, ALONE, str(how)] = call_of(how, arrays)
+        for how in exchanging(case, direction, ways(inputs, outputs, exchanging=TOGETHER)):
+            keyed[direction, EXCHANGING, str(how)] = call_of(how, arrays)
     times = {key: [busy(call) for call in found] for key, found in timer(keyed, CALLS).items()}
     copy = statistics.median(times[FORWARD, COPY, ""])
     for direction in DIRECTIONS:
         moved = case.operation.moved[direction]
         ours = times[direction, OURS, ""]
-        alone = {key[2]: found for key, found in times.items() if key[:2] == (direction, ALONE)}
-        way = fastest(alone)
-        for who, samples, more in ((OURS, ours, {}), (ALONE, alone[way], {"way": way})):
+        every: list[tuple[str, list[float], dict[str, str]]] = [(OURS, ours, {})]
+        for who in (ALONE, EXCHANGING):
+            moved_by = {key[2]: each for key, each in times.items() if key[:2] == (direction, who)}
+            if moved_by:
+                way = fastest(moved_by)
+                every.append((who, moved_by[way], {"way": way}))
+        for who, samples, more in every:
             yield summarise(
                 f"{case.title} {direction}: {who}", "us", samples, case=case.title,
                 direction=direction, candidate=who,
@@ -107,6 +132,21 @@ def visit(case: Case, timer: Timer) -> Iterator[Summary]:
             )  # fmt: skip
     del calls, keyed
     free()
+
+
+def exchanging(case: Case, direction: str, among: list[Moving]) -> list[Moving]:
+    """Those whose threads that exchange have all of a row, or, with sums over rows, of all rows.
+
+    Where those are more than a cluster has, a row is enough: partial sums need another kernel.
+    None for operations without a statistic, and where the goals are of many rows.
+    """
+    if case.operation.name not in WITH_STATISTIC or not GOALS[case.title][0].endswith("us"):
+        return []
+    size = 2 if case.dtype == "bf16" else 4
+    row, every = (count * case.columns * size // PIECE for count in (1, case.rows))
+    held = {how: how.exchanging * how.threads * how.vectors for how in among}
+    whole = [how for how in among if held[how] >= every] if direction == BACKWARD else []
+    return whole or [how for how in among if held[how] >= row]
 
 
 def _words(case: Case, count: int) -> list[Any]:

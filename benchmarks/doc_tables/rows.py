@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from measure import number
-from norm_cases import ALONE, COPY, DIRECTIONS, FORWARD, OURS
+from norm_cases import ALONE, COPY, DIRECTIONS, EXCHANGING, FORWARD, OURS
 
 from doc_tables.norm import ahead, cases_of
 from doc_tables.record import TITLES, Record
@@ -52,15 +52,15 @@ def row_floors(record: Record) -> list[str]:
     lines = [
         f"**{TITLES['row_floors']}**: percent of a copy's speed, or microseconds; cold L2 cache",
         "",
-        f"| operation, shape, direction | goal | {OURS} | {ALONE} |",
-        "|---|---:|---:|---:|",
+        f"| operation, shape, direction | goal | {OURS} | {ALONE} | {EXCHANGING} |",
+        "|---|---:|---:|---:|---:|",
     ]
     for bar in record["bars"]:
-        ours, alone = (found[f"{bar['name']}: {who}"] for who in (OURS, ALONE))
-        cells = [_in_unit(m, bar["unit"]) for m in (ours, alone)]
-        ours_cell = f"**{cells[0]}**" if bar["holds"] else cells[0]
-        goal = f"{bar['limit']:g}{bar['unit']}"
-        lines.append(f"| {bar['name']} | {goal} | {ours_cell} | {cells[1]} |")
+        measured = (found.get(f"{bar['name']}: {who}") for who in (OURS, ALONE, EXCHANGING))
+        cells = ["" if m is None else _in_unit(m, bar["unit"]) for m in measured]
+        if bar["holds"]:
+            cells[0] = f"**{cells[0]}**"
+        lines.append(f"| {bar['name']} | {bar['limit']:g}{bar['unit']} | {' | '.join(cells)} |")
     return lines
 
 

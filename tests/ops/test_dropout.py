@@ -179,6 +179,10 @@ FORWARD = {
         (24, 61),
         lambda op, rows: subwarp.independent(op, rows, subwarp.Shape(8, 2, 64)),
     ),
+    "subwarps that stay": (
+        (24, 61),
+        lambda op, rows: subwarp.independent(op, rows, subwarp.Shape(8, 1, 64), ctas=2),
+    ),
     "cta": ((512, 515), partial(cta.independent, threads=64, held=True)),
     "direct": ((515,), partial(cta.independent, threads=64, held=True, direct=True, parts=4)),
     "two passes": ((1024, 1031), by_two_passes),

@@ -109,6 +109,16 @@ def test_subwarps_forward(width, each, n, count, types):
 @types
 @pytest.mark.parametrize("count", [1, 77])
 @pytest.mark.parametrize(("width", "each", "n"), SUBWARPS)
+def test_subwarps_that_stay(width, each, n, count, types):
+    """Two CTAs go through all rows: one round, or several, the last of which is not full."""
+    given = problem((count,), (n,), types)
+    shape = subwarp.Shape(width, each, 64)
+    forward(subwarp.independent(norm_of(given), rows_of(given), shape, ctas=2), given)
+
+
+@types
+@pytest.mark.parametrize("count", [1, 77])
+@pytest.mark.parametrize(("width", "each", "n"), SUBWARPS)
 def test_subwarps_backward(width, each, n, count, types):
     given = problem((count,), (n,), types)
     shape = subwarp.Shape(width, each, 64)

@@ -22,6 +22,8 @@ class Limits:
     narrow          rows of 1025 to 2048 vectors have CTAs of 128 threads, which read them twice
     spread          rows of part of a warp have two accesses of a thread; of more rows four
     wide            the same rows, of four accesses, have CTAs of 256 threads; of more rows 128
+    once            short rows with inputs per column are of CTAs that have them once; of more rows
+                    CTAs stay, and load these inputs once
     single          elements that need nothing of their row have CTAs of 256 threads; of more 512
     twice           long rows are read twice, in chunks that all CTAs share
     twice_summed    the same, where there are sums over rows
@@ -59,6 +61,7 @@ class Limits:
     narrow: int
     spread: int
     wide: int
+    once: int
     single: int
     twice: int
     twice_summed: int
@@ -89,6 +92,7 @@ LIMITS: Final = Limits(
     narrow=67108864,
     spread=8388608,
     wide=16777216,
+    once=3145728,
     single=8388608,
     twice=11534336,
     twice_summed=11534336,

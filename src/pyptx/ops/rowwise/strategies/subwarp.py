@@ -43,16 +43,32 @@ class Shape:
         return self.count * self.rows_each
 
 
-def independent(op: RowOp, rows: Rows, shape: Shape, *, maxnreg: int | None = None) -> Kernel:
-    """The operation on rows that need nothing of each other: no sums over rows."""
+def independent(
+    op: RowOp, rows: Rows, shape: Shape, *, ctas: int | None = None, maxnreg: int | None = None
+) -> Kernel:
+    """The operation on rows that need nothing of each other: no sums over rows.
+
+    With `ctas`, so many CTAs at most go through all rows, and load what there is per column once.
+    """
     rows = rows.divided()
     options: dict[str, Any] = {} if maxnreg is None else {"maxnreg": maxnreg}
+
+    def body(arrays: Arrays) -> None:
+        thread = _Thread(arrays, shape)
+        if ctas is None:
+            thread.run_once()
+        else:
+            thread.run_rounds(ctas)
+
+    once = grid(lambda B: (ptx.cdiv(B, shape.rows), 1, 1))
+    most = ctas or 0
+    rounds = grid(lambda B: (min(ptx.cdiv(B, shape.rows), most), 1, 1))
     return make(
         op,
         rows,
         "subwarp",
-        lambda arrays: _Thread(arrays, shape).run_once(),
-        grid=grid(lambda B: (ptx.cdiv(B, shape.rows), 1, 1)),
+        body,
+        grid=once if ctas is None else rounds,
         block=(shape.threads, 1, 1),
         **options,
     )
@@ -187,18 +203,43 @@ class _Thread:
         return scalars
 
     def run_once(self) -> None:
-        op, m, shape = self.op, Math(self.rows.compute), self.shape
+        self._open()
+        words = self._words()
+        self._finish(words, self._weights(self.of_columns))
+
+    def run_rounds(self, ctas: int) -> None:
+        """Rows `ctas * shape.rows` apart, with one load of the inputs per column."""
+        self._open()
+        weights = self._weights(self.of_columns)
+        stride = ctas * self.shape.rows
+        with ptx.while_(lambda: self.row - self.team < self.total):
+            self._finish(self._words(), weights)
+            self.row += stride
+            for pointer, operand in self.moving:
+                advance(pointer, stride * self.rows.columns * operand.dtype.bytes)
+
+    def _open(self) -> None:
+        """Where the thread's first row begins in each array."""
         inputs = [o for o, _ in (*self.elements, *self.columns)]
         results = [o for o, _ in self.results]
         pointers = self.arrays.pointers(*inputs, *results)
         count = len(self.elements)
-        xs, columns, ys = pointers[:count], pointers[count : len(inputs)], pointers[len(inputs) :]
+        self.xs, self.ys = pointers[:count], pointers[len(inputs) :]
+        self.of_columns = pointers[count : len(inputs)]
         self._begin()
-        for pointer, (operand, _) in zip([*xs, *ys], [*self.elements, *self.results], strict=True):
+        operands = [o for o, _ in (*self.elements, *self.results)]
+        self.moving = list(zip([*self.xs, *self.ys], operands, strict=True))
+        for pointer, operand in self.moving:
             advance(pointer, self.part.offset * operand.dtype.bytes)
-        live = [self._live(j) for j in range(shape.rows_each)]
-        words = [self._load(xs, j, oks) for j, oks in enumerate(live)]
-        weights = self._weights(columns)
+
+    def _words(self) -> list[list[list[list[Reg]]]]:
+        """Of the rows at once."""
+        self.live = [self._live(j) for j in range(self.shape.rows_each)]
+        return [self._load(self.xs, j, oks) for j, oks in enumerate(self.live)]
+
+    def _finish(self, words: list[list[list[list[Reg]]]], weights: list[list[list[Reg]]]) -> None:
+        """Compute and write the rows at once."""
+        op, m, live = self.op, Math(self.rows.compute), self.live
         rows = self._row_scalars() if self.scalars else [Scalars() for _ in live]
         totals = self._statistics(m, words, weights, live, rows)
         for j, oks in enumerate(live):
@@ -207,7 +248,7 @@ class _Thread:
                 # unpacked again: the elements would take more registers than the words
                 values = self._values(words[j][k], weights[k], rows[j], k)
                 found = [op.result(m, v, f) for v in values]
-                self._store(ys, j, k, found, ok)
+                self._store(self.ys, j, k, found, ok)
             self._store_row(m, f, j)
 
     def _row_scalars(self) -> list[Scalars]:
