@@ -29,6 +29,7 @@ CONDITIONS: Final = {
 COPY: Final = "copy"
 OURS: Final = "pyptx"
 ALONE: Final = "the same bytes alone"
+DENSE: Final = "dense product"
 EXCHANGING: Final = "with one exchange"
 COMPILE: Final = "torch.compile"
 TRITON: Final = "Triton, one row per program"

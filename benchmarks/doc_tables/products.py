@@ -6,7 +6,7 @@ import statistics
 from typing import Final
 
 from measure import number
-from norm_cases import ALONE, OURS
+from norm_cases import ALONE, DENSE, OURS
 
 from doc_tables.record import TITLES, Record, medians
 
@@ -54,10 +54,17 @@ def fused_matmul_table(record: Record) -> list[str]:
     return [
         f"**{TITLES['fused_matmul_table']}**: TFLOP/s; cold L2 cache, random normal data",
         "",
-        "| product, M x N x K | pyptx | best peer |",
-        "|---|---:|---:|",
-        *(f"| {name} | {_rates(who)} |" for name, who in found.items() if OURS in who),
+        "| product, M x N x K | pyptx | best peer | the dense product |",
+        "|---|---:|---:|---:|",
+        *(_with_dense(name, who) for name, who in found.items() if OURS in who),
     ]
+
+
+def _with_dense(name: str, found: dict[str, float]) -> str:
+    """A line, with the product of as many rows by one matrix where groups have several."""
+    others = {who: rate for who, rate in found.items() if who != DENSE}
+    dense = f"{found[DENSE]:.0f} ({found[OURS] / found[DENSE]:.2f}x)" if DENSE in found else ""
+    return f"| {name} | {_rates(others)} | {dense} |"
 
 
 def matmul_sweep(record: Record) -> list[str]:
@@ -166,6 +173,24 @@ def _rates(found: dict[str, float]) -> str:
     best, quotient = _best(found)
     mine = f"{found[OURS]:.0f}" if quotient < 1 else f"**{found[OURS]:.0f}**"
     return f"{mine} | {best}: {found[best]:.0f} ({quotient:.2f}x)"
+
+
+def matmul_sums(record: Record) -> list[str]:
+    """A line for each size: the time in order, and by atomic additions with and without zeros."""
+    names = ("in order", "atomic", "atomic, without clearing")
+    by_size: dict[str, dict[str, float]] = {}
+    for m in record["measurements"]:
+        by_size.setdefault(_sizes(m["notes"]), {})[m["notes"]["candidate"]] = m["median"]
+    return [
+        f"**{TITLES['matmul_sums']}**: microseconds; cold L2 cache, random normal data",
+        "",
+        f"| M x N x K | {' | '.join(names)} |",
+        "|---|---:|---:|---:|",
+        *(
+            f"| {size} | {' | '.join(f'{found[name]:.1f}' for name in names)} |"
+            for size, found in by_size.items()
+        ),
+    ]
 
 
 def matmul_steps(record: Record) -> list[str]:

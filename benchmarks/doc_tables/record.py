@@ -19,6 +19,7 @@ TITLES: Final = {
     "matmul_sweep": "`pyptx.ops.matmul` in bf16 over 1 to 16384 rows, beside cuBLAS",
     "matmul_clocks": "Large products in bf16, one call: the clock, and what tensor cores do at it",
     "matmul_power": "Large products in bf16, each for a second: rate, clock and power",
+    "matmul_sums": "Tiles that are split along K: sums in a fixed order, and by atomic additions",
     "row_floors": "Row-wise operations of `pyptx.ops`, and kernels that move the same bytes alone",
     "row_table": "Row-wise operations of `pyptx.ops`",
     "norm_table": "`pyptx.ops.rms_norm`",

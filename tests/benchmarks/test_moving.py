@@ -44,3 +44,24 @@ def test_what_is_only_read_is_not_left_out(module, words):
         np.testing.assert_array_equal(np.asarray(found)[:4], x[:4])
         load = "ld.global.L2::cache_hint.v4" if how.first else "ld.global.v4"
         assert module.moving(how).ptx().count(load) == how.vectors
+
+
+@pytest.mark.parametrize("ctas", [1, 2, 8])
+@pytest.mark.parametrize("words", [4, 5000])
+def test_threads_exchange_a_word_before_they_store(module, ctas, words):
+    """Each has the exclusive or of its own words and of another thread's."""
+    x = np.random.default_rng(ctas).integers(-(2**31), 2**31, words).astype(np.int32)
+    threads = 64
+    for vectors in (1, 2):
+        how = module.Moving(1, 1, threads, vectors, exchanging=ctas)
+        emulation = module.moving(how).emulate(x)
+        emulation.report.check()
+        size = ctas * vectors * threads * 4
+        own = np.zeros(-(-words // size) * size, np.int32)
+        own[:words] = x
+        own = own.reshape(-1, ctas, vectors, threads, 4)
+        given = np.bitwise_xor.reduce(own, axis=(2, 4))
+        shift = (-32, 2) if ctas == 1 else (1, 1)
+        other = np.roll(given, *shift)
+        exact = (own ^ other[:, :, None, :, None]).reshape(-1)[:words]
+        np.testing.assert_array_equal(np.asarray(emulation.outputs[0]), exact)

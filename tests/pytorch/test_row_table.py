@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -402,3 +402,54 @@ def test_goals_are_bars(table):
     assert not bars["softmax 65536 x 128 bf16 backward"].holds  # 114 %
     assert not bars["add_rms_norm 64 x 8192 bf16 forward"].holds  # 2.9 us
     assert bars["layer_norm 8 x 8192 bf16 backward"].limit == 3.4
+
+
+@pytest.mark.parametrize("sizes", [(1024, 5120, 5120), (64, 4096, 14336)], ids=str)
+def test_atomic_additions_give_the_product(table, sizes):
+    """The kernel that the order of sums is compared with, on five CTAs that share tiles."""
+    import matmul_sums
+
+    shape = matmul_sums.split_shape(sizes)
+    assert shape.split
+    made = matmul_sums.atomic(matmul_sums.PRODUCT, shape, 5)
+    assert "red.relaxed.gpu.global.add.v4.f32" in made.ptx()
+    torch.manual_seed(0)
+    a, b = (torch.randn(size).bfloat16() for size in ((min(200, sizes[0]), 704), (704, 400)))
+    ran = made.emulate(a, b)
+    ran.report.check()
+    torch.testing.assert_close(
+        torch.as_tensor(ran.outputs[0]).float(), a.float() @ b.float(), atol=0.4, rtol=1e-2
+    )
+
+
+def test_what_clears_memory_is_left_out(table):
+    import matmul_sums
+    from chrome_trace import Activity
+
+    names = [field.name for field in fields(Activity)]
+    call = [
+        Activity(**dict.fromkeys(names, 0) | {"name": name})
+        for name in ("Memset (Device)", "matmul")
+    ]
+    assert [activity.name for activity in matmul_sums.uncleared(call)] == ["matmul"]
+
+
+@pytest.mark.parametrize(
+    ("title", "direction", "least"),
+    [
+        ("layer_norm 8 x 8192 bf16", "forward", 1024),
+        ("layer_norm 8 x 8192 bf16", "backward", 8 * 1024),
+        ("add_rms_norm 64 x 8192 bf16", "backward", 1024),
+        ("swiglu 16 x 14336 bf16", "forward", None),
+        ("layer_norm 32768 x 4096 bf16", "forward", None),
+    ],
+)
+def test_who_exchanges_has_what_a_statistic_is_of(table, title, direction, least):
+    """Vectors of a row; with sums over rows of all of them, where a cluster can have so many."""
+    import row_floors
+
+    (case,) = (case for case in table.cases() if case.title == title)
+    every = row_floors.ways(2, 1, exchanging=row_floors.TOGETHER)
+    found = row_floors.exchanging(case, direction, every)
+    held = {how.exchanging * how.threads * how.vectors for how in found}
+    assert (min(held, default=None)) == least
