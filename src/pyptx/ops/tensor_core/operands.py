@@ -27,7 +27,8 @@ class Team:
 @dataclass(frozen=True, slots=True)
 class Operand:
     """A or B: `lines` rows of A, or columns of B, for each of the stages, which have room for whole
-    blocks of 64 rows: what lies beyond the lines is zero, once `fill` has been called.
+    blocks of 64 rows: what lies beyond the lines is zero, once `fill` has been called. Lines that
+    are not along K come in boxes as wide as a swizzle, the last of which may have more.
 
     Two matrices B have half of the lines each, and a map each. Where the CTAs of a cluster
     multiply the same lines, each of the first `parts` fetches the part of them that is its rank's,
@@ -51,7 +52,7 @@ class Operand:
     @property
     def bytes(self) -> int:
         """Of a stage."""
-        return self.lines * SPAN
+        return (self.lines if self.k_major else self.stages.shape[-1]) * SPAN
 
     def fetch(
         self,
@@ -159,11 +160,12 @@ def operand(
     dtype = tensors[0].dtype
     depth = SPAN // dtype.bytes
     k_major = major == "K"
-    room = max(lines, ROWS)
+    box_lines = SPAN // dtype.bytes
+    room = max(lines, ROWS) if k_major else -(-lines // box_lines) * box_lines
     whole = (stages, room, depth) if k_major else (stages, depth, room)
     parts = 1 if team is None else shared_parts(lines, len(tensors), major, dtype, team.size)
     fetched = lines // len(tensors) // parts
-    box = (fetched, depth) if k_major else (depth, SPAN // dtype.bytes)
+    box = (fetched, depth) if k_major else (depth, box_lines)
     held = smem.wgmma_tile(dtype, whole, major)
     shape = (*((1,) if batched else ()), *box)
     maps = tuple(tensor.tma_desc(shape, layout=Layout.TMA_128B) for tensor in tensors)

@@ -148,6 +148,12 @@ _LOW: Final = _lowered(
     Shape(64, 256, stages=5, band=16),
     *(shape for shape in _DEEP if shape.rows == ROWS and shape.clustered < 8),
 )
+_BETWEEN: Final = (
+    Shape(256, 160, blocks=2, stages=3, panels=3, band=8),
+    Shape(128, 224, stages=4, panels=1, band=12),
+    Shape(128, 160, stages=5, panels=1, band=16),
+)
+"""Columns that make another number of tiles: 1024 x 5120 are 128 of 256 x 160, a round."""
 OTHERS: Final = tuple(
     map(
         _perhaps,
@@ -157,6 +163,7 @@ OTHERS: Final = tuple(
             replace(_PINGPONG, columns=128, stages=6, cluster="rows", band=8),
             Shape(128, 3 * ROWS, stages=5, panels=1, band=16),
             Shape(128, 3 * ROWS, stages=5, panels=1, band=16, split=True),
+            *(replace(shape, split=split) for shape in _BETWEEN for split in (False, True)),
             Shape(128, 256, stages=4, band=6, cluster="rows"),
             Shape(256, 3 * ROWS, blocks=2, stages=3, panels=3, band=8, cluster="columns"),
             Shape(128, 128, stages=6, band=8, cluster="rows"),
@@ -286,9 +293,19 @@ def fits(shape: Shape, product: Product) -> bool:
     if many and not (plain and len(product.results) == 1):
         return False
     widest = 8 if shape.cluster == "depth" else SPAN // min(d.bytes for d in product.results)
+    if _halves(shape, product):
+        return True
     if product.b_major == "MN":
         widest = max(widest, SPAN // product.b.bytes)
     return shape.columns % (product.factors * widest) == 0
+
+
+def _halves(shape: Shape, product: Product) -> bool:
+    """Whether the last panel of a tile may be half a panel: of one result of 16 bits. Of B by rows
+    of K, a stage has whole boxes."""
+    alone = product.factors == 1 and [d.bytes for d in product.results] == [2]
+    other = shape.cluster is not None or product.promoted or product.ragged is not None
+    return alone and not other and shape.columns % ROWS == ROWS // 2
 
 
 def _shares(shape: Shape, product: Product) -> bool:

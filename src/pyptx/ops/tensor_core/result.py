@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,7 +23,7 @@ class Panel:
 
 
 _TOGETHER: Final = 64
-"""Columns of a tile that are added up together, if they divide it and a panel has not more."""
+"""Columns of a tile that are added up together, if a panel has not more."""
 
 
 class Results:
@@ -47,17 +46,26 @@ class Results:
             first, (shape.groups * shape.panels, ROWS, SPAN // first.bytes), swizzle="128B"
         )
         self.held: list[SharedTile] = [held.view(dtype) for dtype in self.types]
-        self.maps: list[Any] = []
-        for tensor, tile in zip(tensors, self.held, strict=True):
-            box = (*((1,) if self.batched else ()), min(shape.rows, ROWS), tile.shape[-1])
-            self.maps.append(tensor.tma_desc(box, layout=Layout.TMA_128B))
+        self.maps: list[Any] = [
+            self._map(tensor, tile, Layout.TMA_128B)
+            for tensor, tile in zip(tensors, self.held, strict=True)
+        ]
+        self.half: SharedTile | None = None
+        if shape.columns // product.factors % self.unit:  # of a tile with one result of 16 bits
+            self.half = smem.alloc(first, (shape.groups, ROWS, self.unit // 2), swizzle="64B")
+            self.maps.append(self._map(tensors[0], self.half, Layout.TMA_64B))
+
+    def _map(self, tensor: Tensor, tile: SharedTile, layout: Layout) -> Any:
+        """The tensor map of a result, in boxes of a panel."""
+        matrix = (1,) if self.batched else ()
+        return tensor.tma_desc((*matrix, min(self.shape.rows, ROWS), tile.shape[-1]), layout=layout)
 
     def units(self, values: Sequence[Reg]) -> list[list[range]]:
         """What of a thread's sums of a block is written together: of each matrix B as many."""
         own = len(values) // self.product.factors
-        each = max(math.gcd(_TOGETHER // 2, own), self.unit // 2)
+        each = max(_TOGETHER, self.unit) // 2
         return [
-            [range(i + j, i + j + each) for i in range(0, len(values), own)]
+            [range(i + j, i + min(j + each, own)) for i in range(0, len(values), own)]
             for j in range(0, own, each)
         ]
 
@@ -70,16 +78,15 @@ class Results:
         parts = self.units(values)
         first, end = (0, len(parts)) if unit is None else (unit, unit + 1)
         part = range(parts[first][0].start, parts[end - 1][0].stop)
-        own = barrier_of(group), low(group, self.shape.panels)
         row = place.row
         if self.shape.per_tile > 1:
             row = row + low(group, ROWS * self.shape.blocks)
         row = row + ROWS * block if block else row
         if place.end is None:
-            self._copied(place, row, own, lane, values, part)
+            self._copied(place, row, group, lane, values, part)
             return
         with ptx.if_(row + ROWS <= place.end):
-            self._copied(place, row, own, lane, values, part)
+            self._copied(place, row, group, lane, values, part)
         with ptx.else_():
             self._stored(place, row, lane, values, part)
 
@@ -98,13 +105,12 @@ class Results:
             store_eights(self.tensors[panel.result], matrix, start, panel.values, ends)
 
     def _copied(
-        self, place: Place, row: Reg, own: tuple[Any, Reg], lane: Reg, values: Sequence[Reg],
-        part: range,
-    ) -> None:  # fmt: skip
-        """64 rows, by copies of boxes. `own` are the warpgroup's barrier and its first panel."""
-        shape, (barrier, first) = self.shape, own
+        self, place: Place, row: Reg, group: Reg, lane: Reg, values: Sequence[Reg], part: range
+    ) -> None:
+        """64 rows, by copies of boxes."""
+        shape, barrier, first = self.shape, barrier_of(group), low(group, self.shape.panels)
         panels = self._panels(place, row, lane, values, part)
-        count = 2 * len(part) // self.unit
+        count = -(-2 * len(part) // self.unit)
         left = count * sum(self._each(dtype) for dtype in self.types)
         while left > 0:
             with ptx.if_(lane == 0):
@@ -113,12 +119,12 @@ class Results:
             some = [next(panels) for _ in range(min(left, shape.panels))]
             left -= len(some)
             for i, panel in enumerate(some):
-                self._store(panel, first + i, lane)
+                self._store(panel, *self._place_of(panel, first + i, group), lane)
             ptx.fence.proxy_async("shared::cta")
             barrier.sync()
             with ptx.if_(lane == 0):
                 for i, panel in enumerate(some):
-                    self._copy(panel, first + i, row, place)
+                    self._copy(panel, *self._place_of(panel, first + i, group), row, place)
                 ptx.cp.async_.bulk.commit_group()
 
     def _each(self, dtype: Any) -> int:
@@ -154,15 +160,21 @@ class Results:
                     at = column + j * (self.unit // panels)
                     yield Panel(i, at, numbers[j * count : (j + 1) * count])
 
-    def _copy(self, panel: Panel, slot: Reg, row: Reg, place: Place) -> None:
-        copy = ptx.cp.async_.bulk.tensor_3d if self.batched else ptx.cp.async_.bulk.tensor_2d
-        source = self.held[panel.result][slot]
-        coord = [place.column + panel.column, row, *(place.matrix if self.batched else [])]
-        copy.store(dst=self.maps[panel.result], src=source, coord=coord)
+    def _place_of(self, panel: Panel, slot: Reg, group: Reg) -> tuple[SharedTile, Reg]:
+        """The panels of which this one is, and its number; of a half one a warpgroup has one."""
+        if self.half is not None and 2 * len(panel.values) < self.unit:
+            return self.half, group
+        return self.held[panel.result], slot
 
-    def _store(self, panel: Panel, slot: Reg, lane: Reg) -> None:
+    def _copy(self, panel: Panel, held: SharedTile, slot: Reg, row: Reg, place: Place) -> None:
+        copy = ptx.cp.async_.bulk.tensor_3d if self.batched else ptx.cp.async_.bulk.tensor_2d
+        coord = [place.column + panel.column, row, *(place.matrix if self.batched else [])]
+        described = self.maps[-1] if held is self.half else self.maps[panel.result]
+        copy.store(dst=described, src=held[slot], coord=coord)
+
+    def _store(self, panel: Panel, held: SharedTile, slot: Reg, lane: Reg) -> None:
         """A panel to shared memory: of each 8 columns a thread has 2 in one row, 2 eight below."""
-        dtype, held, values = self.types[panel.result], self.held[panel.result], panel.values
+        dtype, values = self.types[panel.result], panel.values
         if dtype in (bf16, f16):
             warp, within = lane >> 5, lane & 31
             row = (warp << 4) + (within & 15)
