@@ -164,7 +164,6 @@ OTHERS: Final = tuple(
             Shape(128, 3 * ROWS, stages=5, panels=1, band=16),
             Shape(128, 3 * ROWS, stages=5, panels=1, band=16, split=True),
             *(replace(shape, split=split) for shape in _BETWEEN for split in (False, True)),
-            *(replace(shape, cluster="columns") for shape in _BETWEEN),
             Shape(128, 256, stages=4, band=6, cluster="rows"),
             Shape(256, 3 * ROWS, blocks=2, stages=3, panels=3, band=8, cluster="columns"),
             Shape(128, 128, stages=6, band=8, cluster="rows"),
@@ -305,7 +304,7 @@ def _halves(shape: Shape, product: Product) -> bool:
     """Whether the last panel of a tile may be half a panel: of one result of 16 bits. Of B by rows
     of K, a stage has whole boxes."""
     alone = product.factors == 1 and [d.bytes for d in product.results] == [2]
-    other = shape.cluster == "depth" or product.promoted or product.ragged is not None
+    other = shape.cluster is not None or product.promoted or product.ragged is not None
     return alone and not other and shape.columns % ROWS == ROWS // 2
 
 
