@@ -88,7 +88,7 @@ def shares_of(tiles: int, steps: int, ctas: int) -> list[np.ndarray]:
     ("tiles", "ctas"), [(1, 4), (2, 3), (3, 4), (4, 5), (5, 8), (4, 8), (9, 5)]
 )
 def test_how_many_sums_are_handed_over(tiles, ctas):
-    """Of a tile among s CTAs, s - 1 hand over their sums; of whole tiles none."""
+    """All CTAs of a tile say that they have given the others' sums; of whole tiles none."""
     steps = 16
     _, _, flags = shares_of(tiles, steps, ctas)
     rest = tiles % ctas
@@ -96,7 +96,7 @@ def test_how_many_sums_are_handed_over(tiles, ctas):
     if shares == 1 and rest:
         fits = [q for q in FRACTIONS if -(-rest // q) * (q + 1) <= ctas]
         shares = 2 if fits else 1
-    assert np.count_nonzero(flags) == (shares - 1) * rest
+    assert np.count_nonzero(flags) == (shares * rest if shares > 1 else 0)
 
 
 @pytest.mark.parametrize(("a_batched", "b_batched"), [(True, True), (True, False), (False, True)])
@@ -360,6 +360,48 @@ def test_results_are_the_same_in_every_run_and_with_any_threads():
     runs = [kernel.emulate(a, in_memory(b, turned=True), threads=n) for n in (1, 2, 2, 1)]
     first = np.asarray(runs[0].outputs[0])
     assert all(np.array_equal(first, np.asarray(run.outputs[0])) for run in runs)
+
+
+# ---- tiles between panels ------------------------------------------------------------------------
+
+BETWEEN = [shape for shape in OTHERS if shape.columns % 64]
+"""The last panel of a result is half a panel, and B by rows of K has boxes with more columns."""
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("shape", BETWEEN, ids=str)
+@pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
+@pytest.mark.parametrize("kind", [bf16, f16], ids=str)
+@pytest.mark.parametrize("columns", [152, 160, 168, 456])
+def test_tiles_between_panels(shape, a_major, b_major, kind, columns):
+    product = Product(kind, kind, kind, a_major, b_major)
+    assert emulated(hopper.build(product, shape, 4), product, 328, columns, 200) <= 1
+
+
+@pytest.mark.parametrize("shape", BETWEEN, ids=str)
+def test_tiles_between_panels_of_eight_bits_and_batches(shape):
+    product = Product(e4m3, e5m2, bf16, "K", "K")
+    a, b = factors(product, 200, 464, 272)
+    found, usual = (
+        np.asarray(hopper.build(product, each, 3).emulate(a, in_memory(b, turned=True)).outputs[0])
+        for each in (shape, Shape())
+    )
+    assert np.array_equal(found, usual)
+    product = Product(bf16, bf16, bf16, "K", "MN", a_batched=True, b_batched=True)
+    assert emulated(hopper.build(product, shape, 3), product, 72, 264, 136) <= 1
+
+
+@pytest.mark.parametrize("shape", BETWEEN, ids=str)
+def test_what_tiles_between_panels_are_not_for(shape):
+    """Results of another width, a pair of matrices, groups, block scales, clusters."""
+    fits = plan.fits
+    assert fits(shape, Product(bf16, bf16, bf16))
+    assert fits(shape, Product(bf16, bf16, f32, b_major="K"))  # whole panels of 32 columns
+    assert not fits(shape, Product(bf16, bf16, f32))  # but no whole boxes of B
+    assert not fits(shape, Product(bf16, bf16, e4m3))
+    assert not fits(shape, Product(bf16, bf16, bf16, b_batched=True, ragged="M"))
+    assert not fits(shape, Product(bf16, bf16, bf16, rounded=True))
+    assert not fits(replace(shape, cluster="columns"), Product(bf16, bf16, bf16))
 
 
 # ---- the assembler -------------------------------------------------------------------------------

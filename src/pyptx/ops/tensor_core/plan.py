@@ -163,7 +163,7 @@ OTHERS: Final = tuple(
             replace(_PINGPONG, columns=128, stages=6, cluster="rows", band=8),
             Shape(128, 3 * ROWS, stages=5, panels=1, band=16),
             Shape(128, 3 * ROWS, stages=5, panels=1, band=16, split=True),
-            *(replace(shape, split=split) for shape in _BETWEEN for split in (False, True)),
+            *_BETWEEN,
             Shape(128, 256, stages=4, band=6, cluster="rows"),
             Shape(256, 3 * ROWS, blocks=2, stages=3, panels=3, band=8, cluster="columns"),
             Shape(128, 128, stages=6, band=8, cluster="rows"),
