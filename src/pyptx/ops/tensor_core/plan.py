@@ -149,11 +149,12 @@ _LOW: Final = _lowered(
     *(shape for shape in _DEEP if shape.rows == ROWS and shape.clustered < 8),
 )
 _BETWEEN: Final = (
-    Shape(256, 160, blocks=2, stages=3, panels=3, band=8),
-    Shape(128, 224, stages=4, panels=1, band=12),
-    Shape(128, 160, stages=5, panels=1, band=16),
+    Shape(256, 5 * ROWS // 2, blocks=2, stages=3, panels=3, band=8),
+    Shape(128, 7 * ROWS // 2, stages=4, panels=1, band=12),
+    Shape(128, 5 * ROWS // 2, stages=5, panels=1, band=16),
 )
-"""Columns that make another number of tiles: 1024 x 5120 are 128 of 256 x 160, a round."""
+"""With half a panel of columns more or less, which makes another number of tiles: 1024 x 5120 are
+128 of 256 x 160, one round."""
 OTHERS: Final = tuple(
     map(
         _perhaps,
