@@ -95,7 +95,7 @@ def main() -> None:
     if len(names) > 1:
         parser.error(f"results of several GPUs: {', '.join(sorted(names))}")
     measurements = joined(records)
-    made = fit(measurements)
+    made = as_written(fit(measurements))
     fastest = exceptions(made, measurements)
     TARGET.write_text(written(made, fastest, *names))
     far, slower = quality(made, measurements, fastest)
@@ -268,6 +268,17 @@ def written(made: Fit, fastest: Fastest, device: str) -> str:
         f"FASTEST: Final[dict[Sizes, tuple[Tile, bool]]] = {{\n{_entries(fastest)}}}\n"
         '"""Sizes whose fastest tile, split or not, is another than the one expected."""\n'
     )
+
+
+def as_written(made: Fit) -> Fit:
+    """The same with the digits that are written: where two shapes are expected to take about as
+    long, the choice is that of the product."""
+    common = Common(**{name: float(f"{value:.4g}") for name, value in asdict(made.common).items()})
+    times, promoted = (
+        {tile: (round(stage, 1), round(rest, 1)) for tile, (stage, rest) in each.items()}
+        for each in (made.times, made.promoted)
+    )
+    return Fit(common, times, promoted)
 
 
 def _entries(fastest: Fastest) -> str:

@@ -104,6 +104,10 @@ def test_the_module_that_is_written_has_the_numbers(tune, tmp_path):
     # and once more it is the same text
     again = tune.Fit(namespace["COMMON"], namespace["TIMES"], namespace["PROMOTED_TIMES"])
     assert tune.written(again, fastest, "NVIDIA Other") == text
+    # and choices are made by these digits
+    rounded = tune.as_written(made)
+    assert astuple(rounded.common) == astuple(again.common)
+    assert (rounded.times, rounded.promoted) == (again.times, again.promoted)
 
 
 def test_the_numbers_in_the_product_are_those_of_the_recorded_measurements(tune):

@@ -138,7 +138,6 @@ FASTEST: Final[dict[Sizes, tuple[Tile, bool]]] = {
     (8, "K", False, 256, 4096, 4096): ((64, 128, None, 1, False), True),
     (8, "K", False, 300, 4096, 14336): ((64, 256, "rows", 5, False), False),
     (8, "K", False, 304, 4992, 3072): ((128, 128, None, 1, False), False),
-    (8, "K", False, 512, 4096, 4096): ((128, 128, None, 1, False), False),
     (8, "K", False, 512, 8192, 8192): ((128, 256, None, 1, False), False),
     (8, "K", True, 64, 7168, 16384): ((64, 64, None, 1, False), False),
     (8, "K", True, 64, 8192, 8192): ((64, 64, None, 1, False), False),
