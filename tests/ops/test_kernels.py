@@ -106,6 +106,7 @@ def test_subwarps_forward(width, each, n, count, types):
     forward(subwarp.independent(norm_of(given), rows_of(given), shape), given)
 
 
+@pytest.mark.sampled(3)
 @types
 @pytest.mark.parametrize("count", [1, 77])
 @pytest.mark.parametrize(("width", "each", "n"), SUBWARPS)

@@ -372,7 +372,7 @@ BETWEEN = [shape for shape in OTHERS if shape.columns % 64]
 @pytest.mark.parametrize("shape", BETWEEN, ids=str)
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 @pytest.mark.parametrize("kind", [bf16, f16], ids=str)
-@pytest.mark.parametrize("columns", [152, 160, 168, 456])
+@pytest.mark.parametrize("columns", [152, 456])
 def test_tiles_between_panels(shape, a_major, b_major, kind, columns):
     product = Product(kind, kind, kind, a_major, b_major)
     assert emulated(hopper.build(product, shape, 4), product, 328, columns, 200) <= 1
