@@ -120,6 +120,9 @@ def _gated() -> Iterator[tuple[str, float, Calls]]:
 def _groups() -> Iterator[tuple[str, float, Calls]]:
     """Groups of random lengths, and of one length: the work of the dense product in the same
     rounds. Tiles that a random group fills in part are more work."""
+    ours: Any = jax.jit(ops.ragged_dot)
+    dense: Any = jax.jit(ops.matmul)
+    xla: Any = jax.jit(jax.lax.ragged_dot)
     grouped: Any = torch._grouped_mm  # noqa: SLF001 - PyTorch has no public name for it
     for groups, m, n, k in GROUPS:
         torch.manual_seed(0)
@@ -130,15 +133,12 @@ def _groups() -> Iterator[tuple[str, float, Calls]]:
         for name, lengths in ((f"{groups} groups", by_chance), (f"{groups} equal groups", equal)):
             sizes = jnp.asarray(lengths.numpy())
             ends = lengths.cumsum(0).int().cuda()
-            ours: Any = jax.jit(ops.ragged_dot)
-            dense: Any = jax.jit(ops.matmul)
-            xla: Any = jax.jit(jax.lax.ragged_dot)
             calls: Calls = {
                 "pyptx": partial(ours, x, w, sizes),
                 "torch._grouped_mm": partial(grouped, one, other, ends),
                 "jax.lax.ragged_dot": partial(xla, x, w, sizes),
+                DENSE: partial(dense, x, w[0]),
             }
-            calls[DENSE] = partial(dense, x, w[0])
             yield f"{name}, {m} x {n} x {k}", 2e-6 * m * n * k, calls
 
 

@@ -22,11 +22,11 @@ from chrome_trace import Activity, busy
 from device_time import Flush, in_rounds
 from measure import CONSOLE, Result, Summary, show, start, summarise
 
-from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx
-from pyptx.ops._parameters import with_parameters
+from pyptx import Kernel, Reg, Tensor, Tile, ptx
 from pyptx.ops.tensor_core import arrays, hopper, plan, workspace
 from pyptx.ops.tensor_core.schedule import Share, low
 from pyptx.ops.tensor_core.shape import CTAS, Product, Shape
+from pyptx.ops.tensor_core.workspace import VECTOR
 from pyptx.types import bf16
 
 CALLS: Final = 12
@@ -43,7 +43,6 @@ ATOMIC: Final = "atomic"
 UNCLEARED: Final = "atomic, without clearing"
 CLOSE: Final = 0.02
 """The largest distance from the product in f32, over its length."""
-_VECTOR: Final = 4
 
 
 def measure(device: dict[str, object]) -> Result:
@@ -116,12 +115,8 @@ def atomic(product: Product, shape: Shape, ctas: int = CTAS) -> Kernel:
 
     sums, flags = hopper.results_of(product, shape, ctas)
     zeros = Tile(*sums.dims, sums.dtype, sum_over=sums.sum_over, init=0)
-    return kernel(
-        in_specs=arrays.inputs(product),
-        out_specs=(*arrays.results(product), zeros, flags),
-        **arrays.run_time(product),
-        **hopper.launch_of(product, shape, ctas),
-    )(with_parameters(matmul, arrays.names(product, split=True), annotation=Tensor))
+    more = zeros, flags
+    return arrays.kernel_of(product, matmul, more=more, **hopper.launch_of(product, shape, ctas))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +131,15 @@ class Atomic(workspace.Workspace):
     ) -> None:
         """Add a part of this CTA's sums of a block to that of the others, in any order."""
         slot, add = self._first(share, block, group), ptx.inst["red.relaxed.gpu.global.add.v4.f32"]
-        for i in part[::_VECTOR]:
-            add(self.sums.address(slot, i // _VECTOR, lane, 0), list(values[i : i + _VECTOR]))
+        for i in part[::VECTOR]:
+            add(self.sums.address(slot, i // VECTOR, lane, 0), list(values[i : i + VECTOR]))
 
     def add(  # noqa: PLR0917 - as in the workspace
         self, share: Share, block: int, group: Reg, lane: Reg, values: Sequence[Reg], part: range
     ) -> None:
         """Add what the others have added up."""
         slot = self._first(share, block, group)
-        for i in part[::_VECTOR]:
-            found = self.sums.load(slot, i // _VECTOR, lane, 0, vector=_VECTOR)
-            for value, other in zip(values[i : i + _VECTOR], found, strict=True):
+        for i in part[::VECTOR]:
+            found = self.sums.load(slot, i // VECTOR, lane, 0, vector=VECTOR)
+            for value, other in zip(values[i : i + VECTOR], found, strict=True):
                 value.set(value + other)

@@ -149,7 +149,7 @@ def block_scaled_table(record: Record) -> list[str]:
 
 
 def _by_size(record: Record) -> dict[str, dict[str, float]]:
-    """The rate of each candidate, by M, N and K."""
+    """What each candidate reached, by M, N and K."""
     found: dict[str, dict[str, float]] = {}
     for m in record["measurements"]:
         notes = m["notes"]
@@ -178,9 +178,6 @@ def _rates(found: dict[str, float]) -> str:
 def matmul_sums(record: Record) -> list[str]:
     """A line for each size: the time in order, and by atomic additions with and without zeros."""
     names = ("in order", "atomic", "atomic, without clearing")
-    by_size: dict[str, dict[str, float]] = {}
-    for m in record["measurements"]:
-        by_size.setdefault(_sizes(m["notes"]), {})[m["notes"]["candidate"]] = m["median"]
     return [
         f"**{TITLES['matmul_sums']}**: microseconds; cold L2 cache, random normal data",
         "",
@@ -188,7 +185,7 @@ def matmul_sums(record: Record) -> list[str]:
         "|---|---:|---:|---:|",
         *(
             f"| {size} | {' | '.join(f'{found[name]:.1f}' for name in names)} |"
-            for size, found in by_size.items()
+            for size, found in _by_size(record).items()
         ),
     ]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pyptx import Reg, Tensor, Tile, ptx
 from pyptx.ops.tensor_core.divide import by_number
@@ -19,7 +19,8 @@ from pyptx.ops.tensor_core.schedule import Share, low
 from pyptx.ops.tensor_core.shape import ROWS, WARPGROUP, Shape, barrier_of
 from pyptx.types import DType, u32
 
-_VECTOR = 4
+VECTOR: Final = 4
+"""Sums that a thread writes or loads at once."""
 _MOST_AT_ONCE = 4
 _FREE = 200
 """Registers of a thread, for its own sums and those that it loads."""
@@ -33,9 +34,9 @@ def registers(shape: Shape) -> int:
 def tiles(shape: Shape, ctas: int, over: Sequence[str], dtype: DType) -> tuple[Tile, Tile]:
     """The sums and the flags; no more tiles are split than there are CTAs, into two on average."""
     slots = 2 * ctas * shape.blocks * shape.per_tile
-    each = registers(shape) // _VECTOR
+    each = registers(shape) // VECTOR
     return (
-        Tile(slots, each, WARPGROUP, _VECTOR, dtype, sum_over=tuple(over), partial=True),
+        Tile(slots, each, WARPGROUP, VECTOR, dtype, sum_over=tuple(over), partial=True),
         Tile(slots, u32, sum_over=tuple(over), init=0),
     )
 
@@ -67,8 +68,8 @@ class Workspace:
     ) -> None:
         """Write a part of this CTA's sums of a block, of which a thread has `values`."""
         slot = self._slot(share, share.index, block, group)
-        for i in part[::_VECTOR]:
-            self.sums.store(slot, i // _VECTOR, lane, 0, values[i : i + _VECTOR])
+        for i in part[::VECTOR]:
+            self.sums.store(slot, i // VECTOR, lane, 0, values[i : i + VECTOR])
 
     def release(self, share: Share, block: int, group: Reg, lane: Reg) -> None:
         """Say that all units of a block have been given; all threads of a warpgroup."""
@@ -117,6 +118,6 @@ class Workspace:
         more: dict[str, Any] = {} if pred is None else {"pred": pred, "other": 0}
         return [
             value
-            for i in part[::_VECTOR]
-            for value in self.sums.load(slot, i // _VECTOR, lane, 0, vector=_VECTOR, **more)
+            for i in part[::VECTOR]
+            for value in self.sums.load(slot, i // VECTOR, lane, 0, vector=VECTOR, **more)
         ]
