@@ -69,9 +69,9 @@ def test_every_number(case, dtype):
     with np.errstate(all="ignore"):  # signalling NaNs, and infinity times 0
         x, found = given.astype(np.float64), found.astype(np.float64)
         exact = formula(x)
+        # The derivative is a sum of two terms.
+        size = np.maximum(np.abs(exact), sigmoid(x)) if formula is slope else np.abs(exact)
     there = np.isfinite(x) & (np.abs(exact) <= float(ml_dtypes.finfo(dtype).max))
-    # The derivative is a sum of two terms.
-    size = np.maximum(np.abs(exact), sigmoid(x)) if formula is slope else np.abs(exact)
     bound = (0.5 + LOST) * unit(np.where(there, size, 1), np.dtype(dtype)) + SUBNORMAL
     if formula is slope:
         bound = 2 * bound
