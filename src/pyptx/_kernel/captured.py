@@ -135,32 +135,28 @@ class _Walk:
 
     def attributes(self) -> None:
         """Those of the objects and classes that were found, and of what they hold in turn."""
-        done: set[tuple[int, str]] = set()
+        seen: set[int] = set()
+        named: set[str] = set()
+        waiting: dict[str, list[tuple[object, int]]] = {}  # by attributes that no code names yet
+        first = 0
         while True:
-            new = [
-                (each, name, depth)
-                for each, depth in self._objects
-                for name in self._read_of(each)
-                if (id(each), name) not in done
-            ]
-            if not new:
+            new = self._named - named
+            found = [(*each, name) for name in new for each in waiting.pop(name, ())]
+            named |= new
+            for each, depth in self._objects[first:]:
+                if id(each) in seen:
+                    continue
+                seen.add(id(each))
+                for name, always in _attributes_of(each):
+                    if always or name in named:
+                        found.append((each, depth, name))
+                    else:
+                        waiting.setdefault(name, []).append((each, depth))
+            first = len(self._objects)
+            if not found:
                 return
-            for each, name, depth in new:
-                done.add((id(each), name))
+            for each, depth, name in found:
                 self._attribute(each, name, depth)
-
-    def _read_of(self, value: object) -> Iterator[str]:
-        """Attributes that an object itself has, or methods of a class, and that code may read."""
-        if isinstance(value, type):
-            for name, each in vars(value).items():
-                special = name.startswith("__") and name not in _NOT_CALLED
-                if (special or name in self._named) and _method(each) is not None:
-                    yield name
-            return
-        for name in self._named:
-            held = hasattr(value, "__dict__") and name in vars(value)
-            if held or any(name in _slots(cls) for cls in type(value).__mro__):
-                yield name
 
     def _attribute(self, value: object, name: str, depth: int) -> None:
         if isinstance(value, type):
@@ -354,6 +350,21 @@ def _variables(value: object, name: str) -> Mapping[str, object] | None:
     if not isinstance(value, type) and hasattr(value, "__dict__"):
         holders.insert(0, cast("Any", vars(value)))
     return next((each for each in holders if name in each), None)
+
+
+def _attributes_of(value: object) -> Iterator[tuple[str, bool]]:
+    """Attributes that an object itself has, or methods of a class, and whether operators call it.
+
+    Those that none calls count where some code names them.
+    """
+    if isinstance(value, type):
+        for name, each in vars(value).items():
+            if _method(each) is not None:
+                yield name, name.startswith("__") and name not in _NOT_CALLED
+        return
+    own: Iterable[str] = vars(value) if hasattr(value, "__dict__") else ()
+    slots = (name for cls in type(value).__mro__ for name in _slots(cls))
+    yield from ((name, False) for name in dict.fromkeys((*own, *slots)))
 
 
 def _method(value: object) -> FunctionType | None:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
+from functools import lru_cache
 from types import FunctionType, MethodType
 from typing import Final, cast
 
 FRAMEWORKS: Final = frozenset(
-    ("builtins", "collections", "jax", "jaxlib", "ml_dtypes", "numpy", "pyptx", "torch")
-)
+    (
+        "builtins", "collections", "jax", "jaxlib", "ml_dtypes", "numpy", "pyptx", "torch",
+        "_pytest", "pluggy", "pytest",  # which every `assert` in a file of tests names
+    )
+)  # fmt: skip
 """Packages whose classes and functions are no user's."""
+_KNOWN: Final = 1024
+"""Modules whose names are known at most."""
 
 
 def is_users(value: object) -> bool:
@@ -17,5 +23,9 @@ def is_users(value: object) -> bool:
     if isinstance(value, (list, tuple, dict, set, deque)):
         return True
     of = value if isinstance(value, (type, FunctionType, MethodType)) else type(value)
-    module = cast("str", getattr(of, "__module__", None) or "builtins")
-    return module.partition(".")[0] not in FRAMEWORKS
+    return _is_users_module(cast("str", getattr(of, "__module__", None) or "builtins"))
+
+
+@lru_cache(maxsize=_KNOWN)
+def _is_users_module(name: str) -> bool:
+    return name.partition(".")[0] not in FRAMEWORKS
