@@ -39,6 +39,9 @@ class Code:
     code: CodeType
     instructions: tuple[dis.Instruction, ...]
     index: dict[int, int] = field(default_factory=dict[int, int])
+    _accesses: dict[int, tuple[tuple[str, str], ...]] = field(
+        default_factory=dict[int, "tuple[tuple[str, str], ...]"]
+    )
 
     def at(self, offset: int) -> int:
         """The instruction at an offset, or the one whose inline cache is there.
@@ -58,14 +61,17 @@ class Code:
         if not (_ENDS.match(name) or _JUMPS_ALWAYS.match(name)) and i + 1 < len(self.instructions):
             yield i + 1
 
-    def accesses(self, i: int) -> Iterator[tuple[str, str]]:
+    def accesses(self, i: int) -> tuple[tuple[str, str], ...]:
         """("LOAD" or "STORE" or "DELETE", name), in order. 3.13 puts two into one instruction."""
-        instruction = self.instructions[i]
-        if "AND_CLEAR" in instruction.opname:  # an inlined comprehension saves its variable
-            return
-        kinds = _ACCESS.findall(instruction.opname)
-        names = instruction.argval if len(kinds) > 1 else (instruction.argval,)
-        yield from zip(kinds, names, strict=False)
+        found = self._accesses.get(i)
+        if found is None:
+            instruction = self.instructions[i]
+            kinds = _ACCESS.findall(instruction.opname)
+            if "AND_CLEAR" in instruction.opname:  # an inlined comprehension saves its variable
+                kinds = []
+            names = instruction.argval if len(kinds) > 1 else (instruction.argval,)
+            found = self._accesses[i] = tuple(zip(kinds, names, strict=False))
+        return found
 
     @cached_property
     def loop_variables(self) -> frozenset[str]:
@@ -95,8 +101,12 @@ class _Entry(Protocol):
     target: int
 
 
+_Place: TypeAlias = "tuple[int, int, int | None, int | None]"
+_Bodies: TypeAlias = "dict[_Place, list[ast.stmt]]"
+
 _codes: dict[int, Code] = {}
-_trees: dict[str, tuple[list[str], ast.Module | None]] = {}
+_files: dict[str, tuple[list[str], _Bodies | None]] = {}
+"""Of a file the lines that were read, and the bodies of its `with`, None where there are none."""
 
 
 def code_of(code: CodeType) -> Code:
@@ -392,34 +402,35 @@ def _body(code: CodeType, at: dis.Positions | None) -> list[ast.stmt] | None:
 
     CPython before 3.13 names the whole statement there, later ones the context expression.
     """
-    tree = _tree(code.co_filename)
-    if tree is None or at is None:
+    bodies = _bodies(code.co_filename)
+    if bodies is None or at is None or at.lineno is None or at.col_offset is None:
         return None
-    place = at.lineno, at.col_offset, at.end_lineno, at.end_col_offset
-    for node in ast.walk(tree):
-        if isinstance(node, ast.With):
-            places = [_place(node), *(_place(item.context_expr) for item in node.items)]
-            if place in places:
-                return node.body
-    return None
+    return bodies.get((at.lineno, at.col_offset, at.end_lineno, at.end_col_offset))
 
 
-def _place(node: ast.stmt | ast.expr) -> tuple[int, int, int | None, int | None]:
-    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
-
-
-def _tree(file: str) -> ast.Module | None:
+def _bodies(file: str) -> _Bodies | None:
+    """The bodies of all `with` of a file by their places, read once; None without its source."""
     lines = linecache.getlines(file)
-    known = _trees.get(file)
+    known = _files.get(file)
     if known is None or known[0] is not lines:
-        if len(_trees) >= _KEPT:
-            _trees.clear()
+        if len(_files) >= _KEPT:
+            _files.clear()
         try:
             tree = ast.parse("".join(lines)) if lines else None
         except (SyntaxError, ValueError):
             tree = None
-        known = _trees[file] = lines, tree
+        known = _files[file] = lines, None if tree is None else _bodies_of(tree)
     return known[1]
+
+
+def _bodies_of(tree: ast.Module) -> _Bodies:
+    found: _Bodies = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.With):
+            for each in (node, *(item.context_expr for item in node.items)):
+                place = each.lineno, each.col_offset, each.end_lineno, each.end_col_offset
+                found.setdefault(place, node.body)
+    return found
 
 
 def _leaves(body: list[ast.stmt], *, in_loop: bool) -> Iterator[tuple[_Leave, ast.stmt | None]]:

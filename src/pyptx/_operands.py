@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar, cast
 
 from pyptx._layouts import TensorMap
 from pyptx.types import DType, b8
@@ -333,6 +333,16 @@ def _replaced(operand: Operand, other: Callable[[Register], Register]) -> Operan
 
 def registers_of(operand: Operand) -> list[Register]:
     """The registers that an operand names, in order."""
+    kind = type(operand)
+    if kind in _WITHOUT_REGISTERS:
+        return []
+    # Written out for what most operands are: every check of a kernel asks for all of them.
+    if isinstance(operand, Register):
+        return [operand]
+    if isinstance(operand, Address):
+        return [operand.base] if isinstance(operand.base, Register) else []
+    if isinstance(operand, Vector):
+        return [each for each in operand.elements if isinstance(each, Register)]
     found: list[Register] = []
 
     def keep(register: Register) -> Register:
@@ -341,3 +351,8 @@ def registers_of(operand: Operand) -> list[Register]:
 
     replaced(operand, keep)
     return found
+
+
+_WITHOUT_REGISTERS: Final = frozenset(
+    (Immediate, SpecialRegister, Symbol, Label, Targets, FunctionName, Prototype, CallTargets, Sink)
+)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dis
 import warnings
 from collections import deque
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, cycle, islice
@@ -22,6 +22,8 @@ from pyptx._trace.core.users import is_users
 from pyptx._trace.core.values import Reg, Value, is_same
 
 PLAIN: Final = (bool, int, float, complex, str, bytes, type(None))
+_NO_HOLDERS: Final = (*PLAIN, Value, RegArray)
+"""What holds nothing, or registers that the language itself follows."""
 _DEPTH: Final = 3
 _LARGEST: Final = 4096
 """Elements of a list or dict that is looked into: larger ones are tables of constants."""
@@ -165,9 +167,12 @@ def _identity(value: object) -> int:
     return id(value.register if isinstance(value, Reg) else value)
 
 
-def holders(value: object, name: str) -> Iterator[Holder]:
+def holders(value: object, name: str) -> list[Holder]:
     """What can hold registers under a name of the user."""
-    return _holders(value, name, name, _DEPTH)
+    found: list[Holder] = []
+    if not isinstance(value, _NO_HOLDERS):
+        _find(value, name, name, _DEPTH, found)
+    return found
 
 
 def global_names(code: CodeType, known: Mapping[str, object]) -> Iterator[str]:
@@ -205,29 +210,37 @@ class _Array(Protocol):
     def tolist(self) -> list[object]: ...
 
 
-def _holders(value: object, name: str, spelled: str, depth: int) -> Iterator[Holder]:
-    if depth == 0 or isinstance(value, (*PLAIN, Value, RegArray)):
-        return
+def _find(value: object, name: str, spelled: str, depth: int, found: list[Holder]) -> None:
+    """Append what can hold registers in a value that is not plain, and in what it holds."""
     if isinstance(value, tuple):
-        for i, each in enumerate(cast("tuple[object, ...]", value)):
-            yield from _holders(each, name, f"{spelled}[{i}]", depth - 1)
-        return
-    read = _reader(value)
-    if read is None:
-        return
-    held = read(value)
-    if len(held) > _LARGEST:
-        return
-    found = Holder(value, held, name, spelled, read)
-    yield found
-    if isinstance(held, list):
-        items = ((each, f"{spelled}[{i}]") for i, each in enumerate(held))
+        inside = _numbered(cast("tuple[object, ...]", value), spelled)
     else:
-        is_dict = isinstance(value, dict)
-        items = ((each, found.spell(key, is_dict)) for key, each in held.items())
-    for each, where in items:
-        if not isinstance(each, PLAIN):
-            yield from _holders(each, name, where, depth - 1)
+        read = _reader(value)
+        held = None if read is None else read(value)
+        if read is None or held is None or len(held) > _LARGEST:
+            return
+        holder = Holder(value, held, name, spelled, read)
+        found.append(holder)
+        if isinstance(held, list):
+            inside = _numbered(held, spelled)
+        else:
+            is_dict = isinstance(value, dict)
+            inside = [
+                (each, holder.spell(key, is_dict))
+                for key, each in held.items()
+                if not isinstance(each, _NO_HOLDERS)
+            ]
+    if depth > 1:
+        for each, where in inside:
+            _find(each, name, where, depth - 1, found)
+
+
+def _numbered(values: Iterable[object], spelled: str) -> list[tuple[object, str]]:
+    return [
+        (each, f"{spelled}[{i}]")
+        for i, each in enumerate(values)
+        if not isinstance(each, _NO_HOLDERS)
+    ]
 
 
 def _reader(value: object) -> Callable[[object], _Held] | None:

@@ -68,7 +68,7 @@ class Names:
             held = _bound(frame)
             self.frames[frame] = frame.f_lasti, held
             for name, value in held.items():
-                self.holders += ((frame, holder) for holder in holders(value, name))
+                self.holders += [(frame, holder) for holder in holders(value, name)]
 
     def check(self, first: int, end: int) -> list[Change]:
         """Raises LanguageError where the block was left early or bound a name that is read later.
