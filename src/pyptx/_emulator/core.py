@@ -180,12 +180,13 @@ def register_sources(
     api = loader.emulator()
     locations = source_locations(kernel) if locations is None else tuple(locations)
     lines = (loader.SourceLine * len(locations))()
+    described: dict[SourceLocation, tuple[bytes, bytes]] = {}  # a line has many instructions
     for line, location in zip(lines, locations, strict=True):
-        _describe(line, location)
+        _describe(line, location, described)
     names = [p.name.encode() for p in kernel.parameters if p.tensor]
     tensors = (ctypes.c_char_p * len(names))(*names)
     place = loader.SourceLine()
-    _describe(place, defined)
+    _describe(place, defined, described)
     known = (ctypes.c_char_p * len(registers))(*(name.encode() for name in registers))
     tensor_names, register_names = (tensors, len(names)), (known, len(registers))
     at = ctypes.byref(place)
@@ -194,10 +195,17 @@ def register_sources(
     _locations.keep(image, locations)
 
 
-def _describe(line: loader.SourceLine, location: SourceLocation) -> None:
-    if location != UNKNOWN:
-        line.file, line.line = location.file.encode(), location.line
-        line.text = location.text.encode()
+def _describe(
+    line: loader.SourceLine,
+    location: SourceLocation,
+    described: dict[SourceLocation, tuple[bytes, bytes]],
+) -> None:
+    if location == UNKNOWN:
+        return
+    known = described.get(location)
+    if known is None:
+        known = described[location] = location.file.encode(), location.text.encode()
+    (line.file, line.text), line.line = known, location.line
 
 
 _locations: Final[Recent[tuple[SourceLocation, ...]]] = Recent(IMAGES)
