@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 import jax
@@ -60,6 +61,7 @@ def seeds(key: Any, x: Any, rank: int) -> tuple[Any, Any]:
     return words[..., 0], words[..., 1]
 
 
+@partial(_jax.jit, static_argnums=(0, 2))  # called by itself it is one program
 def kept(rate: float, seeds: Sequence[Any], shape: tuple[int, ...]) -> Any:
     """Which elements of rows of a shape are kept, as the kernels find it."""
     columns = int(np.prod(shape))

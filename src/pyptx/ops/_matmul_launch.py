@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final, Literal
 
 import jax
@@ -149,12 +149,14 @@ def _to(x: Any, axis: int, size: Any, *, repeated: bool = False) -> Any:
     return jnp.pad(x, widths, mode="edge" if repeated else "constant")
 
 
+@partial(_jax.jit, static_argnums=1)  # called by itself it is one program, not one an operation
 def _as_tf32(x: Any, major: Major) -> Any:
     """Rounded to what tensor cores read of f32 numbers, with K last: they transpose 16 bits."""
     rounded = _jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=10)
     return rounded if major == "K" else jnp.swapaxes(rounded, -1, -2)
 
 
+@partial(_jax.jit, static_argnums=(1, 2))
 def _in_parts(x: Any, major: Major, which: int) -> Any:
     """bf16 parts of f32 numbers, next to each other along K: one product adds all that are wanted.
 
