@@ -155,6 +155,8 @@ def constant(text: str) -> Immediate | None:
 
 def split(text: str) -> list[str]:
     """Parts between commas that are not inside brackets."""
+    if "{" not in text and "[" not in text:
+        return text.split(",")
     parts, depth, start = [], 0, 0
     for i, c in enumerate(text):
         depth += (c in "{[") - (c in "}]")

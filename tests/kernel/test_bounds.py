@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 import tracemalloc
 
@@ -15,6 +16,7 @@ from pyptx._recent import CALLS, IMAGES, SPECIALISATIONS, Recent
 from pyptx.types import f32, u32
 
 MANY = 10_000
+FEWEST = 2800
 
 
 @kernel(
@@ -94,28 +96,40 @@ def test_calls_on_arrays_are_known_for_a_while():
     np.testing.assert_array_equal(added(np.arange(3, dtype=np.uint32), by=1), [1, 2, 3])
 
 
-@pytest.mark.parametrize("many", [MANY // 2, pytest.param(2 * MANY, marks=pytest.mark.sweep)])
-def test_specialisations_and_their_memory(many):
+def test_specialisations_and_their_memory():
     """Of sizes that are compile-time values few are kept, and memory stays what it was."""
-    early = many // 2
-    assert early > 2 * max(CALLS, IMAGES, SPECIALISATIONS)
-    held: dict[int, int] = {}
+    early, late = memory_of(FEWEST, sys.getallocatedblocks)
+    assert late - early < FEWEST // 4  # objects, of as many calls as half of it
+
+
+@pytest.mark.sweep
+def test_all_memory_of_specialisations():
+    """Counting every byte takes four times as long."""
     tracemalloc.start()
     try:
-        for size in range(1, many + 1):
-            x = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (size,), (0,))
-            call = first._prepare([x], {}, by_reference=False, location=first._location)
-            if size % 2 == 0:
-                call.code[0].image()
-            if size in (early, many):
-                gc.collect()
-                held[size] = tracemalloc.get_traced_memory()[0]
+        early, late = memory_of(2 * MANY, lambda: tracemalloc.get_traced_memory()[0])
     finally:
         tracemalloc.stop()
+    assert late < 1.1 * early
+
+
+def memory_of(many, memory):
+    """What is held after half of the calls, and after all."""
+    early = many // 2
+    assert early * 3 // 4 > max(CALLS, IMAGES, SPECIALISATIONS)
+    held: dict[int, int] = {}
+    for size in range(1, many + 1):
+        x = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (size,), (0,))
+        call = first._prepare([x], {}, by_reference=False, location=first._location)
+        if size % 4:
+            call.code[0].image()
+        if size in (early, many):
+            gc.collect()
+            held[size] = memory()
     assert len(first._traced) == len(first._made) == SPECIALISATIONS
     assert len(first._calls) == CALLS
     assert len(core._locations) == IMAGES
-    assert held[many] < 1.1 * held[early]
+    return held[early], held[many]
 
 
 def test_what_was_forgotten_is_traced_again():

@@ -73,7 +73,7 @@ def test_values_and_gradients(case, dtype, length):
         found = jax.jit(jax.grad(direction, case.floats))(*arrays)
     with jax.enable_x64(True):
         direction = scalar(case.formula, jnp.asarray(g.astype(np.float64)))
-        exact = jax.grad(direction, case.floats)(*case.wide(*arrays))
+        exact = jax.jit(jax.grad(direction, case.floats))(*case.wide(*arrays))
     for one, other in zip(found, exact, strict=True):
         # A gradient of softmax is made from y, which is rounded.
         close(one, np.asarray(other), jnp.bfloat16 if case.from_result else dtype)
@@ -95,7 +95,7 @@ def test_long_rows(case, rows, length):
     found = jax.jit(jax.grad(scalar(case.operation, jnp.asarray(g)), case.floats))(*arrays)
     with jax.enable_x64(True):
         direction = scalar(case.formula, jnp.asarray(g.astype(np.float64)))
-        exact = jax.grad(direction, case.floats)(*case.wide(*arrays))
+        exact = jax.jit(jax.grad(direction, case.floats))(*case.wide(*arrays))
     for one, other in zip(found, exact, strict=True):
         close(one, np.asarray(other), jnp.bfloat16)
 
@@ -107,7 +107,7 @@ def test_second_derivatives(case):
 
     def twice(function):
         first = jax.grad(lambda *a: (function(*a) ** 2).sum())
-        return jax.jacrev(lambda *a: first(*a).sum())(*arrays)
+        return jax.jit(jax.jacrev(lambda *a: first(*a).sum()))(*arrays)
 
     np.testing.assert_allclose(twice(case.operation), twice(case.formula), rtol=2e-4, atol=2e-4)
 
@@ -308,9 +308,9 @@ def test_softmax_of_what_counts(shape, masked):
     g = jnp.asarray(random.standard_normal(shape).astype(np.float32))
     for operation, formula in SOFTMAXES:
         found = partial(operation, scale=0.5, **options)
-        exact = lambda x, formula=formula: formula(0.5 * x, where=counts)
+        exact = jax.jit(lambda x, formula=formula: formula(0.5 * x, where=counts))
         np.testing.assert_allclose(found(x), exact(x), rtol=2e-6, atol=2e-6)
-        one, other = (jax.grad(of_what_counts(f, counts, g))(x) for f in (found, exact))
+        one, other = (jax.jit(jax.grad(of_what_counts(f, counts, g)))(x) for f in (found, exact))
         # That of jax.nn is NaN where nothing counts.
         there = counts.any(-1)
         np.testing.assert_allclose(one[there], other[there], rtol=1e-5, atol=2e-6)
@@ -322,7 +322,7 @@ def test_second_derivatives_of_a_causal_softmax():
     counts = np.tri(5, dtype=bool)
     for operation, formula in SOFTMAXES:
         found, exact = (
-            jax.jacrev(jax.grad(lambda x, f=f: (jnp.where(counts, f(x), 0) ** 2).sum()))(x)
+            jax.jit(jax.jacrev(jax.grad(lambda x, f=f: (jnp.where(counts, f(x), 0) ** 2).sum())))(x)
             for f in (partial(operation, causal=True), partial(formula, where=counts))
         )
         np.testing.assert_allclose(found, exact, rtol=2e-4, atol=2e-4)
@@ -469,8 +469,7 @@ def check_positions(operation, formula, dtype):
         def ours(x, positions=positions):
             return operation(x, causal=True, positions=positions)
 
-        def theirs(x, keeps=keeps):
-            return formula(x, where=keeps)
+        theirs = jax.jit(partial(formula, where=keeps))
 
         found, wide = ours(x), jnp.asarray(x, jnp.promote_types(dtype, jnp.float32))
         tolerance = 1e-2 if found.dtype.itemsize == 2 else 3e-6
@@ -481,7 +480,7 @@ def check_positions(operation, formula, dtype):
         # The logarithm of an element that does not count has no derivative.
         g = jnp.asarray(keeps, dtype)
         dx, wanted = (
-            jax.vjp(f, a)[1](b)[0]
+            jax.jit(lambda a, b, f=f: jax.vjp(f, a)[1](b)[0])(a, b)
             for f, a, b in ((ours, x, g), (theirs, wide, g.astype(wide.dtype)))
         )
         rows = keeps.any(-1)
