@@ -57,7 +57,7 @@ GPU_PARTS: Final = {
     "approximations": ("jax",),
 }
 """Parts that need a GPU, and the packages that they compare with."""
-PARTS: Final = (*GPU_PARTS, "emulator", "text", "indexing")
+PARTS: Final = (*GPU_PARTS, "emulator", "text", "indexing", "compile_products")
 OF_NORMS: Final = frozenset(
     {"shapes", "dtypes", "directions", "peers", "ops", "calls", "budget", "resume"}
 )
