@@ -79,13 +79,14 @@ def measure(device: dict[str, object], runs: int = RUNS) -> Result:
     )  # fmt: skip
     for kind, product in KINDS.items():
         for sizes in SIZES[kind]:
-            _add(result, f"{kind}, {_spelled(sizes)}", product, sizes, runs)
+            _add(result, f"{kind}, {spelled(sizes)}", product, sizes, runs)
     first = [1000 * taken for taken in in_fresh_processes(FIRST, runs)]
-    result.put(summarise(f"the first of a process, bf16, {_spelled(LARGE)}", "ms", first))
+    result.put(summarise(f"the first of a process, bf16, {spelled(LARGE)}", "ms", first))
     return result
 
 
-def _spelled(sizes: Iterable[int]) -> str:
+def spelled(sizes: Iterable[int]) -> str:
+    """Sizes as titles have them."""
     return " x ".join(map(str, sizes))
 
 
@@ -109,7 +110,7 @@ def _add(
 def _compiled(product: Product, shape: Shape) -> tuple[float, float, int]:
     """Milliseconds of tracing and of assembling, and the lines of PTX."""
     kernel = hopper.build(product, shape)
-    with tempfile.TemporaryDirectory() as folder, _set(FOLDER, folder), no_collection():
+    with no_cubins(), no_collection():
         begin = time.perf_counter()
         with target(ARCH):
             text = kernel.ptx()
@@ -120,17 +121,18 @@ def _compiled(product: Product, shape: Shape) -> tuple[float, float, int]:
 
 
 @contextmanager
-def _set(name: str, value: str) -> Generator[None]:
-    """An environment variable, for a moment."""
-    before = os.environ.get(name)
-    os.environ[name] = value
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
+def no_cubins() -> Generator[None]:
+    """An empty folder of assembled kernels, for a moment."""
+    before = os.environ.get(FOLDER)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ[FOLDER] = folder
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ[FOLDER]
+            else:
+                os.environ[FOLDER] = before
 
 
 def report(result: Result) -> None:

@@ -1,8 +1,8 @@
 """Measures everything that this machine can: `python benchmarks/run.py [--only PART ...]`.
 
-Without a GPU that is the emulator, text and indexing; it says so. Results go to benchmarks/results,
-one file for each part and device, with the machine, the versions and every reading. `--check` makes
-a bar that does not hold an error.
+Without a GPU that is the emulator, text, indexing and what products take to compile; it says so.
+Results go to benchmarks/results, one file for each part and device, with the machine, the versions
+and every reading. `--check` makes a bar that does not hold an error.
 
 One shape of the complete operation, quickly, and a variant of it that is not in the product yet
 (nothing is written then, unless --out says where):
@@ -49,6 +49,7 @@ GPU_PARTS: Final = {
     "matmul_clocks": ("jax", "torch"),
     "matmul_sums": ("jax", "torch"),
     "matmul_steps": ("jax", "torch"),
+    "matmul_host": ("jax", "torch"),
     "fused_matmul_table": ("jax", "torch"),
     "block_scaled_table": ("jax", "torch"),
     "matmul_shapes": ("jax", "torch"),
