@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from pyptx import Reg, Tile, kernel, ptx, reg
+from pyptx._kernel import captured
+from pyptx._kernel.captured import Captured
 from pyptx.types import f32, u32
 
 X = np.ones(32, np.float32)
@@ -140,3 +142,42 @@ def test_modules_and_objects_that_refer_to_each_other() -> None:
     space.scale = 2.0
     assert (k(X) == 2.0).all()
     del space.inner
+
+
+def test_an_assert_of_pytest_leads_to_nothing_of_it() -> None:
+    """It names modules of pytest, from which everything else of it can be reached by name."""
+
+    def body(x: Reg) -> Reg:
+        assert getattr(x, "dtype") is f32  # noqa: B009
+        return x
+
+    assert any(name.startswith("@") for name in body.__code__.co_names)  # pytest rewrote it
+    held = [value for values in Captured(body)._held for value in values]
+    modules = {type(value).__module__.partition(".")[0] for value in held}
+    assert modules.isdisjoint(("_pytest", "pluggy", "pytest"))
+    assert len(held) < 10
+
+
+def test_each_object_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code that is found names further attributes, of objects that were found before."""
+    count = 30
+    variables: dict[str, Any] = {"__name__": "users"}
+    methods = "".join(f"    def a{i}(self): return self.a{i + 1}\n" for i in range(count))
+    exec(
+        f"class Linked:\n{methods}\n    a{count} = 1.0\ndef body(x): return objects[0].a0()",
+        variables,
+    )
+    variables["objects"] = [variables["Linked"]() for _ in range(100)]
+    looked: list[object] = []
+    attributes = captured._attributes_of
+
+    def noted(value: object) -> Any:
+        looked.append(value)
+        return attributes(value)
+
+    monkeypatch.setattr(captured, "_attributes_of", noted)
+    walk = captured._Walk()
+    walk.value(variables["body"], captured._DEPTH)
+    walk.attributes()
+    assert {f"a{i}" for i in range(count + 1)} <= walk._named
+    assert len(looked) == len(set(map(id, looked))) == 101
