@@ -59,6 +59,8 @@ PARTS: Final[dict[str, Callable[[Record], list[str]]]] = {
     "matmul_clocks": products.matmul_clocks,
     "matmul_power": products.matmul_power,
     "matmul_sums": products.matmul_sums,
+    "matmul_host": plain,
+    "compile_products": products.compile_products,
     "fused_matmul_table": products.fused_matmul_table,
     "block_scaled_table": products.block_scaled_table,
     "norm_table": norm.norm_table,

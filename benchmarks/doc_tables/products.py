@@ -190,6 +190,21 @@ def matmul_sums(record: Record) -> list[str]:
     ]
 
 
+def compile_products(record: Record) -> list[str]:
+    """A line for each kernel: tracing, assembling, both, and how long its text is."""
+    lines = [
+        f"**{TITLES['compile_products']}**: milliseconds",
+        "",
+        "| | trace | assemble | both | lines of PTX |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for name, both, m in medians(record):
+        notes = m["notes"]
+        parts = [f"{notes[key]:.0f}" if key in notes else "" for key in ("trace", "assemble")]
+        lines.append(f"| {name} | {' | '.join(parts)} | {both:.0f} | {notes.get('lines', '')} |")
+    return lines
+
+
 def matmul_steps(record: Record) -> list[str]:
     """A line for each step: its rate, that over the rate before it, and its share of the best."""
     rows = medians(record)

@@ -20,6 +20,8 @@ TITLES: Final = {
     "matmul_clocks": "Large products in bf16, one call: the clock, and what tensor cores do at it",
     "matmul_power": "Large products in bf16, each for a second: rate, clock and power",
     "matmul_sums": "Tiles that are split along K: sums in a fixed order, and by atomic additions",
+    "compile_products": "Kernels of `pyptx.ops.matmul` for sm_90a before their first launch",
+    "matmul_host": "Host time of one product: of a known kernel, and the first of a shape",
     "row_floors": "Row-wise operations of `pyptx.ops`, and kernels that move the same bytes alone",
     "row_table": "Row-wise operations of `pyptx.ops`",
     "norm_table": "`pyptx.ops.rms_norm`",

@@ -58,6 +58,12 @@ def test_every_run_traces_and_assembles(monkeypatch, assembled):
     assert first.samples == (500.0, 500.0)
     assert [(bar.name, bar.limit) for bar in made.bars] == [(m.name, 500.0) for m in kinds]
     part.report(made)
+    *_, last, process = importlib.import_module("doc_tables.products").compile_products(
+        made.record()
+    )
+    assert last.startswith(f"| {kinds[-1].name} | ")
+    assert last.endswith(f" | {kinds[-1].median:.0f} | {kinds[-1].notes['lines']} |")
+    assert process == "| the first of a process, bf16, 4096 x 4096 x 4096 |  |  | 500 |  |"
 
 
 def test_a_first_call_knows_no_kernel():
