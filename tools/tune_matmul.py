@@ -17,10 +17,10 @@ import argparse
 import json
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -45,6 +45,8 @@ PRODUCTS: Final = {
 
 _APART: Final = 30.0
 """How many times larger or smaller a number may become: wild ones overflow."""
+_STEP: Final = 2.0**-26
+"""The difference of a logarithm by which its slope is found."""
 _SLOWER: Final = 0.005
 """What a choice may lose of the fastest shape."""
 _LONG: Final = 250_000.0
@@ -149,29 +151,54 @@ def fit(measurements: Sequence[Measurement]) -> Fit:
         return Fit(Common(*x[:count]), _times(tiles, x[count:]), {})
 
     begin = [*astuple(measured.COMMON), *_start(measured.TIMES, tiles)]
-    first = plain_fit(_closest(plain_fit, plain, begin))
+    first = plain_fit(_closest(plain_fit, plain, begin, tiles))
     others = sorted({one.tile for one in promoted}, key=_order)
 
     def promoted_fit(x: Sequence[float]) -> Fit:
         return Fit(first.common, first.times, _times(others, x))
 
-    return promoted_fit(_closest(promoted_fit, promoted, _start(measured.PROMOTED_TIMES, others)))
+    start = _start(measured.PROMOTED_TIMES, others)
+    return promoted_fit(_closest(promoted_fit, promoted, start, others))
 
 
 def _closest(
-    made: Callable[[Sequence[float]], Fit], measurements: Sequence[Measurement], begin: list[float]
+    made: Callable[[Sequence[float]], Fit],
+    measurements: Sequence[Measurement],
+    begin: list[float],
+    tiles: Sequence[Tile],
 ) -> list[float]:
-    """The numbers, all positive. Each is divided by where it begins, as they differ by 1000."""
+    """The numbers, all positive. Each is divided by where it begins, as they differ by 1000.
+
+    The last ones are two of each tile, which count for its own measurements alone.
+    """
     if not measurements:
         return begin
+    every = range(len(measurements))
+    own = [[i for i in every if measurements[i].tile == tile] for tile in tiles for _ in range(2)]
+    rows = [*[list(every)] * (len(begin) - len(own)), *own]
 
-    def off(logarithms: np.ndarray) -> list[float]:
+    def of(logarithms: np.ndarray, some: Iterable[int]) -> np.ndarray:
         candidate = made(np.exp(logarithms).tolist())
-        return [math.log(candidate.expected(one) / one.took) for one in measurements]
+        ratios = [candidate.expected(measurements[i]) / measurements[i].took for i in some]
+        return np.log(ratios)
+
+    def off(logarithms: np.ndarray) -> np.ndarray:
+        return of(logarithms, every)
+
+    def slopes(logarithms: np.ndarray) -> np.ndarray:
+        now = off(logarithms)
+        found = np.zeros((len(measurements), len(logarithms)))
+        for j, some in enumerate(rows):
+            moved = logarithms.copy()
+            moved[j] += _STEP * max(1.0, abs(moved[j]))
+            found[some, j] = (of(moved, some) - now[some]) / (moved[j] - logarithms[j])
+        return found
 
     start = np.log(np.maximum(np.array(begin), 1.0))  # all numbers are positive
     bounds = start - math.log(_APART), start + math.log(_APART)
-    found = least_squares(off, start, bounds=bounds, loss="soft_l1", f_scale=0.1)
+    found = least_squares(
+        off, start, cast("Any", slopes), bounds=bounds, loss="soft_l1", f_scale=0.1
+    )
     return np.exp(found.x).tolist()
 
 

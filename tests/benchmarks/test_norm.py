@@ -361,7 +361,7 @@ def test_earlier_results_are_found_for_merging(run, cases, tmp_path):
 
 def test_the_parts_of_the_operation_need_a_gpu(run, capsys):
     left = [m.__name__ for m in run.modules(run.PARTS, has_gpu=False)]
-    assert left == ["emulator", "text", "indexing"]
+    assert left == ["emulator", "text", "indexing", "compile_products"]
     said = capsys.readouterr().out
     for part in ("norm_table", "norm_sweep", "norm_host"):
         assert f"{part}: not measured, it needs an NVIDIA GPU" in said

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
 from pyptx import Kernel
+from pyptx.ops.tensor_core import hopper
 from pyptx.ops.tensor_core.shape import Product
 from pyptx.types import DType, bf16, e4m3, e5m2, f16, f32, s8, u8
 
@@ -17,6 +20,10 @@ NUMPY = {
 ULP = {bf16: 2.0**-8, f16: 2.0**-11, f32: 0.0}
 TENSOR_CORE = 2.0**-22
 """What adding the products of K = 16 may lose, of the sum of their absolute values."""
+
+
+built = lru_cache(16)(hopper.build)
+"""A kernel takes matrices of any size: those of one test are traced once."""
 
 
 def normal(shape: tuple[int, ...], dtype: DType, seed: int) -> NDArray[np.generic]:

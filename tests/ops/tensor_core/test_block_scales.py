@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.ops.tensor_core.products import factors, in_memory
+from tests.ops.tensor_core.products import built, factors, in_memory
 
 import pyptx
-from pyptx.ops.tensor_core import hopper, mma_sync, plan
+from pyptx.ops.tensor_core import mma_sync, plan
 from pyptx.ops.tensor_core.epilogue import Layer
 from pyptx.ops.tensor_core.shape import Product, Shape
 from pyptx.types import bf16, e4m3, e5m2, f32
@@ -65,7 +65,7 @@ def check(kernel, product, m, n, k):
 @pytest.mark.parametrize("batched", [False, True])
 def test_hopper(blocks, shape, batched):
     product = product_of(blocks, batched=batched)
-    check(hopper.build(product, shape, 3), product, *SIZES)
+    check(built(product, shape, 3), product, *SIZES)
 
 
 @pytest.mark.parametrize("blocks", ["block", "column"])
@@ -74,7 +74,7 @@ def test_hopper(blocks, shape, batched):
 def test_hopper_of_a_long_k(blocks, shape, k):
     """Of more blocks of K than shared memory has scales of, which are 16, and of a few less."""
     product = product_of(blocks)
-    check(hopper.build(product, shape, 3), product, 72, 208, k)
+    check(built(product, shape, 3), product, 72, 208, k)
 
 
 @pytest.mark.parametrize("blocks", ["block", "column"])
@@ -102,7 +102,7 @@ def test_groups(blocks, lengths, target):
     with pyptx.target(target):
         kernel = mma_sync.build(product)
         if target == "sm_90a":
-            kernel = hopper.build(product, Shape(128, 128, stages=3, panels=1), 3)
+            kernel = built(product, Shape(128, 128, stages=3, panels=1), 3)
         emulation = kernel.emulate(
             a, in_memory(b, turned=True), np.array(lengths, np.int32), padded(rows), others
         )
@@ -124,7 +124,7 @@ def test_multiplications_stay_asynchronous(blocks, cut):
     if not plan.fits(cut.shape, product):
         assert blocks == "column" and (cut.shape.blocks == 2 or cut.shape.columns == 192)
         return
-    cubin = hopper.build(product, cut.shape).cubin()
+    cubin = built(product, cut.shape).cubin()
     assert cubin.spill_stores == cubin.spill_loads == 0
     assert not cubin.warnings, cubin.log
     assert "serialized" not in cubin.log
@@ -140,7 +140,7 @@ def test_an_epilogue_leaves_registers(blocks, cut):
     whole = cut.shape.columns == 128 or cut.shape.cluster == "depth"
     assert plan.fits(cut.shape, product) == (few and whole)
     if plan.fits(cut.shape, product):
-        cubin = hopper.build(product, cut.shape).cubin()
+        cubin = built(product, cut.shape).cubin()
         assert cubin.spill_stores == cubin.spill_loads == 0
         assert "serialized" not in cubin.log
 

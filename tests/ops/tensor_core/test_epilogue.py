@@ -9,11 +9,11 @@ from dataclasses import replace
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.ops.tensor_core.products import NUMPY, ULP, factors, in_memory, normal
+from tests.ops.tensor_core.products import NUMPY, ULP, built, factors, in_memory, normal
 
 import pyptx
 from pyptx import LanguageError, ptx
-from pyptx.ops.tensor_core import hopper, mma_sync, plan
+from pyptx.ops.tensor_core import mma_sync, plan
 from pyptx.ops.tensor_core.epilogue import ACTIVATIONS, SCALED, Epilogue, Layer, with_sums
 from pyptx.ops.tensor_core.shape import Product, Shape
 from pyptx.types import bf16, e4m3, e5m2, f16, f32
@@ -100,14 +100,14 @@ def product_of(formula, d=bf16, **options):
 def test_layers(activation, shape):
     formula = Layer(scaled=True, bias=f32, activation=activation, residual=bf16)
     product = product_of(formula)
-    layer(product, *SIZES, hopper.build(product, shape, 3))
+    layer(product, *SIZES, built(product, shape, 3))
 
 
 @pytest.mark.parametrize("shape", PAIRS.values(), ids=PAIRS.keys())
 @pytest.mark.parametrize("b_major", ["K", "MN"])
 def test_two_matrices(b_major, shape):
     product = product_of(Layer(activation="silu", paired=True), b_major=b_major)
-    layer(product, *SIZES, hopper.build(product, shape, 3))
+    layer(product, *SIZES, built(product, shape, 3))
 
 
 @pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
@@ -118,7 +118,7 @@ def test_every_shape_that_a_pair_fits(b_major, d, cut):
     narrow = 128 if b_major == "MN" or d is bf16 else 64
     assert plan.fits(cut.shape, product) == (cut.shape.blocks == 1 and cut.shape.columns >= narrow)
     if plan.fits(cut.shape, product):
-        layer(product, *SIZES, hopper.build(product, cut.shape, 3))
+        layer(product, *SIZES, built(product, cut.shape, 3))
 
 
 @pytest.mark.parametrize("d", [f32, f16, bf16], ids=str)
@@ -126,7 +126,7 @@ def test_every_shape_that_a_pair_fits(b_major, d, cut):
 def test_tiles_that_are_split(d, paired):
     product = product_of(Layer(activation="gelu_tanh", residual=f32, paired=paired), d)
     shape = replace(SHAPES["one block"], split=True)
-    layer(product, 200, 136, 1024, hopper.build(product, shape, 5))
+    layer(product, 200, 136, 1024, built(product, shape, 5))
 
 
 @pytest.mark.parametrize("paired", [False, True])
@@ -138,7 +138,7 @@ def test_mma_sync(a_major, b_major, paired):
     layer(product, *SIZES, mma_sync.build(product))
 
 
-@pytest.mark.parametrize("build", [lambda p: hopper.build(p, Shape(), 3), mma_sync.build])
+@pytest.mark.parametrize("build", [lambda p: built(p, Shape(), 3), mma_sync.build])
 @pytest.mark.parametrize("batches", [(True, False, False), (False, True, True)], ids=str)
 def test_batches_of_arrays(batches, build):
     epilogue = Layer(scaled=True, residual=bf16).epilogue
@@ -146,7 +146,7 @@ def test_batches_of_arrays(batches, build):
     layer(product, *SIZES, build(product))
 
 
-@pytest.mark.parametrize("build", [lambda p: hopper.build(p, Shape(), 3), mma_sync.build])
+@pytest.mark.parametrize("build", [lambda p: built(p, Shape(), 3), mma_sync.build])
 @pytest.mark.parametrize("more", [bf16, f32], ids=str)
 def test_further_results(build, more):
     """A function of the user's own, with the sums as further results."""
@@ -170,7 +170,7 @@ def test_further_results(build, more):
 )
 def test_results_of_eight_bits(dtype, shape):
     product = Product(bf16, bf16, dtype, epilogue=SCALED, batches=(False, False))
-    kernel = hopper.build(product, shape, 3)
+    kernel = built(product, shape, 3)
     (d,), a, (b,), (row, column) = run(kernel, product, 136, 144, 72)
     exact = a.astype(np.float64) @ b.astype(np.float64) * row[:, None] * column
     nearest = exact.astype(np.float32).clip(
@@ -233,7 +233,7 @@ def test_amax(d, shape, split):
     epilogue = Layer(quantized=True, amax=True).epilogue
     product = Product(bf16, bf16, d, epilogue=epilogue, batches=(False,))
     split = split and shape.cluster is None  # those of a cluster are split already
-    kernel = hopper.build(product, replace(shape, split=split), 3)
+    kernel = built(product, replace(shape, split=split), 3)
     found, largest, a, b, rows = amax_of(kernel, product, 200, 144, 520)
     exact = a.astype(np.float64) @ b.astype(np.float64)
     np.testing.assert_allclose(largest, np.abs(exact).max(1), rtol=1e-5)
@@ -267,7 +267,7 @@ def test_registers_of_quantized_results(cut, paired):
     assert plan.fits(cut.shape, product) == (cut.shape.blocks == 1 and whole)
     if not plan.fits(cut.shape, product):
         return
-    cubin = hopper.build(product, cut.shape).cubin()
+    cubin = built(product, cut.shape).cubin()
     assert cubin.spill_stores == cubin.spill_loads == 0
     assert not cubin.warnings, cubin.log
     assert "serialized" not in cubin.log

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.ops.tensor_core.products import emulated, factors, in_memory
+from tests.ops.tensor_core.products import built, emulated, factors, in_memory
 
-from pyptx.ops.tensor_core import hopper, mma_sync, plan
+from pyptx.ops.tensor_core import mma_sync, plan
 from pyptx.ops.tensor_core.epilogue import Layer
 from pyptx.ops.tensor_core.schedule import FRACTIONS, LEAST, MOST
 from pyptx.ops.tensor_core.shape import Product, Shape
@@ -42,7 +42,7 @@ def name(value: object) -> str | None:
 def test_every_layout_and_type(a_major, b_major, d, shape):
     kind = f16 if d is f16 else bf16
     product = Product(kind, kind, d, a_major, b_major)
-    assert emulated(hopper.build(product, shape, 4), product, 328, 392, 136) <= 1
+    assert emulated(built(product, shape, 4), product, 328, 392, 136) <= 1
 
 
 # One stage, two, three; tiles that are whole, that have one row or 8 columns; fewer than CTAs.
@@ -53,7 +53,7 @@ SIZES = [(1, 8, 8), (64, 128, 64), (129, 264, 65 * 8), (300, 8, 192), (513, 520,
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 def test_sizes(size, shape):
     product = Product(bf16, bf16, f32)
-    assert emulated(hopper.build(product, shape, 3), product, *size) <= 1
+    assert emulated(built(product, shape, 3), product, *size) <= 1
 
 
 @pytest.mark.sampled(3)
@@ -62,7 +62,7 @@ def test_sizes(size, shape):
 @pytest.mark.parametrize("shape", [SHAPES[which] for which in SPLIT], ids=SPLIT)
 def test_tiles_that_are_split(ctas, d, shape):
     product = Product(bf16, bf16, d, "K", "K")
-    kernel = hopper.build(product, replace(shape, split=True), ctas)
+    kernel = built(product, replace(shape, split=True), ctas)
     assert emulated(kernel, product, 500, 392, 1024) <= 1
 
 
@@ -71,7 +71,7 @@ def test_tiles_that_are_split(ctas, d, shape):
 def test_few_stages_are_split_too(steps, ctas):
     product = Product(bf16, bf16, f32)
     shape = Shape(64, 128, stages=3, split=True)
-    assert emulated(hopper.build(product, shape, ctas), product, 64, 256, steps * 64 - 8) <= 1
+    assert emulated(built(product, shape, ctas), product, 64, 256, steps * 64 - 8) <= 1
 
 
 def shares_of(tiles: int, steps: int, ctas: int) -> list[np.ndarray]:
@@ -79,7 +79,7 @@ def shares_of(tiles: int, steps: int, ctas: int) -> list[np.ndarray]:
     product = Product(bf16, bf16, f32, "K", "K")
     shape = Shape(64, 128, stages=2, split=True)
     a, b = factors(product, 64, 128 * tiles, 64 * steps)
-    emulation = hopper.build(product, shape, ctas).emulate(a, in_memory(b, turned=True))
+    emulation = built(product, shape, ctas).emulate(a, in_memory(b, turned=True))
     emulation.report.check()
     return [np.asarray(output) for output in emulation.outputs]
 
@@ -104,7 +104,7 @@ def test_how_many_sums_are_handed_over(tiles, ctas):
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 def test_batches(a_batched, b_batched, split, a_major, b_major):
     product = Product(bf16, bf16, f32, a_major, b_major, a_batched, b_batched)
-    kernel = hopper.build(product, Shape(64, 128, stages=3, split=split), 4)
+    kernel = built(product, Shape(64, 128, stages=3, split=split), 4)
     assert emulated(kernel, product, 72, 136, 520) <= 1
 
 
@@ -114,7 +114,7 @@ def test_batches(a_batched, b_batched, split, a_major, b_major):
 @pytest.mark.parametrize("split", [False, True])
 def test_eight_bits(kinds, shape, split):
     product = Product(*kinds, f32, "K", "K")
-    kernel = hopper.build(product, replace(shape, split=split), 3)
+    kernel = built(product, replace(shape, split=split), 3)
     assert emulated(kernel, product, 200, 264, 1040, coarse=True) <= 1
 
 
@@ -141,7 +141,7 @@ def test_clusters_of_every_layout(a_major, b_major, shape, ctas):
     shared, major = (shape.columns, b_major) if shape.cluster == "rows" else (shape.rows, a_major)
     assert plan.fits(shape, product) == (shared // 2 % (8 if major == "K" else 64) == 0)
     if plan.fits(shape, product):
-        kernel = hopper.build(product, replace(shape, band=2, stages=2), ctas)
+        kernel = built(product, replace(shape, band=2, stages=2), ctas)
         assert emulated(kernel, product, 328, 392, 200) <= 1
 
 
@@ -153,7 +153,7 @@ def test_sizes_of_clusters(size, shape):
     product = Product(bf16, bf16, f32)
     if not plan.fits(shape, product):
         product = replace(product, b_major="K")
-    assert emulated(hopper.build(product, shape, 4), product, *size) <= 1
+    assert emulated(built(product, shape, 4), product, *size) <= 1
 
 
 @pytest.mark.sampled(3)
@@ -162,19 +162,19 @@ def test_sizes_of_clusters(size, shape):
 def test_batches_of_clusters(a_batched, b_batched, shape):
     product = Product(bf16, bf16, f32, "K", "K", a_batched, b_batched)
     k = 392 if shape.cluster == "depth" else 136
-    assert emulated(hopper.build(product, shape, 4), product, 72, 136, k) <= 1
+    assert emulated(built(product, shape, 4), product, 72, 136, k) <= 1
 
 
 @IN_ANY_CLUSTERS
 def test_clusters_of_eight_bits(shape):
     product = Product(e4m3, e5m2, f32, "K", "K")
-    assert emulated(hopper.build(product, shape, 6), product, 200, 264, 1040, coarse=True) <= 1
+    assert emulated(built(product, shape, 6), product, 200, 264, 1040, coarse=True) <= 1
 
 
 @IN_CLUSTERS
 def test_clusters_fetch_what_they_share_once(shape):
     """Each CTA gives a part of the shared lines to all, in whole boxes; or has none to give."""
-    text = hopper.build(Product(bf16, bf16, bf16, "K", "K"), shape).ptx()
+    text = built(Product(bf16, bf16, bf16, "K", "K"), shape).ptx()
     loops = 2 if shape.rows == 64 else 1  # with a cache policy, and without
     assert text.count(".multicast::cluster") == loops
 
@@ -182,7 +182,7 @@ def test_clusters_fetch_what_they_share_once(shape):
 @IN_CLUSTERS
 def test_clusters_have_no_fence_of_all_memory(shape):
     """The assembler makes one of every release at the cluster's scope, and of every fence."""
-    text = hopper.build(Product(bf16, bf16, bf16, "K", "K"), shape).ptx()
+    text = built(Product(bf16, bf16, bf16, "K", "K"), shape).ptx()
     lines = [line.strip() for line in text.splitlines() if ".cluster" in line]
     # The latter makes mbarriers visible, and no instruction.
     ordering = [line for line in lines if ".release" in line or ".acquire" in line]
@@ -206,7 +206,7 @@ def test_parts_of_every_layout(a_major, b_major, d, shape):
     kind = f16 if d is f16 else bf16
     product = Product(kind, kind, d, a_major, b_major)
     assert plan.fits(shape, product)
-    assert emulated(hopper.build(product, shape, 4), product, 200, 264, 456) <= 1
+    assert emulated(built(product, shape, 4), product, 200, 264, 456) <= 1
 
 
 @IN_DEPTH
@@ -214,13 +214,13 @@ def test_parts_of_every_layout(a_major, b_major, d, shape):
 def test_sizes_of_parts(size, shape):
     """Of few stages most CTAs have what is beyond K."""
     product = Product(bf16, bf16, f32)
-    assert emulated(hopper.build(product, shape, 4), product, *size) <= 1
+    assert emulated(built(product, shape, 4), product, *size) <= 1
 
 
 @IN_DEPTH
 def test_parts_of_integers(shape):
     product = Product(s8, u8, s32, "K", "K")
-    assert integer_error(hopper.build(product, shape, 3), product, 72, 136, 1040) == 0
+    assert integer_error(built(product, shape, 3), product, 72, 136, 1040) == 0
 
 
 @IN_DEPTH
@@ -228,7 +228,7 @@ def test_parts_in_several_orders(shape):
     """The CTAs of a cluster wait for each other before they read, and before they end."""
     product = Product(bf16, bf16, bf16, "K", "K")
     a, b = factors(product, 72, 136, 520)
-    kernel = hopper.build(product, shape, 4)
+    kernel = built(product, shape, 4)
     kernel.emulate(a, in_memory(b, turned=True), schedules=6).report.check()
 
 
@@ -258,7 +258,7 @@ def test_what_cannot_be_divided():
 def test_b_that_is_read_once_leaves_the_cache_first(batched, rows, count):
     """Neither a matrix B that others of A are multiplied by as well, nor one of D of many rows."""
     shape = Shape(rows, 256)
-    text = hopper.build(Product(bf16, bf16, bf16, "K", "K", *batched), shape).ptx()
+    text = built(Product(bf16, bf16, bf16, "K", "K", *batched), shape).ptx()
     assert text.count("createpolicy") == count
     assert text.count("createpolicy.fractional.L2::evict_first.b64") == count
     assert text.count(".L2::cache_hint [") == count  # of B alone: one box of 256 columns
@@ -270,7 +270,7 @@ def test_few_rows_and_more_with_one_kernel(cluster, m, n, k):
     """B is read once, and several times."""
     product = Product(bf16, bf16, f32, "K", "K")
     shape = Shape(64, 256, cluster=cluster)
-    assert emulated(hopper.build(product, shape, 4), product, m, n, k) <= 1
+    assert emulated(built(product, shape, 4), product, m, n, k) <= 1
 
 
 def integer_error(kernel, product, m, n, k):
@@ -288,7 +288,7 @@ def integer_error(kernel, product, m, n, k):
 @pytest.mark.parametrize("split", [False, True])
 def test_integers(kinds, shape, split):
     product = Product(*kinds, s32, "K", "K")
-    kernel = hopper.build(product, replace(shape, split=split), 3)
+    kernel = built(product, replace(shape, split=split), 3)
     assert integer_error(kernel, product, 200, 264, 1040) == 0
 
 
@@ -301,7 +301,7 @@ def test_integers_by_mma_sync(kinds):
 @pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
 @pytest.mark.parametrize("d", [s32, bf16], ids=str)
 def test_multiplications_of_integers_stay_asynchronous(cut, d):
-    cubin = hopper.build(Product(s8, s8, d, "K", "K"), cut.shape).cubin()
+    cubin = built(Product(s8, s8, d, "K", "K"), cut.shape).cubin()
     assert cubin.spill_stores == cubin.spill_loads == 0
     assert not cubin.warnings, cubin.log
     assert "serialized" not in cubin.log
@@ -320,7 +320,7 @@ def tf32_error(kernel, product, m, n, k):
 @pytest.mark.parametrize("split", [False, True])
 def test_tf32(shape, split):
     product = Product(f32, f32, f32, "K", "K")
-    kernel = hopper.build(product, replace(shape, split=split), 3)
+    kernel = built(product, replace(shape, split=split), 3)
     assert tf32_error(kernel, product, 200, 264, 260) < 2.0**-20
 
 
@@ -331,7 +331,7 @@ def test_tf32_by_mma_sync():
 
 @pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
 def test_multiplications_of_tf32_stay_asynchronous(cut):
-    cubin = hopper.build(Product(f32, f32, f32, "K", "K"), cut.shape).cubin()
+    cubin = built(Product(f32, f32, f32, "K", "K"), cut.shape).cubin()
     assert cubin.spill_stores == cubin.spill_loads == 0
     assert not cubin.warnings, cubin.log
     assert "serialized" not in cubin.log
@@ -356,7 +356,7 @@ def test_sizes_of_mma_sync(size):
 def test_results_are_the_same_in_every_run_and_with_any_threads():
     product = Product(bf16, bf16, f32, "K", "K")
     a, b = factors(product, 200, 392, 1024)
-    kernel = hopper.build(product, Shape(split=True), 7)
+    kernel = built(product, Shape(split=True), 7)
     runs = [kernel.emulate(a, in_memory(b, turned=True), threads=n) for n in (1, 2, 2, 1)]
     first = np.asarray(runs[0].outputs[0])
     assert all(np.array_equal(first, np.asarray(run.outputs[0])) for run in runs)
@@ -375,7 +375,7 @@ BETWEEN = [shape for shape in OTHERS if shape.columns % 64]
 @pytest.mark.parametrize("columns", [152, 456])
 def test_tiles_between_panels(shape, a_major, b_major, kind, columns):
     product = Product(kind, kind, kind, a_major, b_major)
-    assert emulated(hopper.build(product, shape, 4), product, 328, columns, 200) <= 1
+    assert emulated(built(product, shape, 4), product, 328, columns, 200) <= 1
 
 
 @pytest.mark.parametrize("shape", BETWEEN, ids=str)
@@ -383,12 +383,12 @@ def test_tiles_between_panels_of_eight_bits_and_batches(shape):
     product = Product(e4m3, e5m2, bf16, "K", "K")
     a, b = factors(product, 200, 464, 272)
     found, usual = (
-        np.asarray(hopper.build(product, each, 3).emulate(a, in_memory(b, turned=True)).outputs[0])
+        np.asarray(built(product, each, 3).emulate(a, in_memory(b, turned=True)).outputs[0])
         for each in (shape, Shape())
     )
     assert np.array_equal(found, usual)
     product = Product(bf16, bf16, bf16, "K", "MN", a_batched=True, b_batched=True)
-    assert emulated(hopper.build(product, shape, 3), product, 72, 264, 136) <= 1
+    assert emulated(built(product, shape, 3), product, 72, 264, 136) <= 1
 
 
 @pytest.mark.parametrize("shape", BETWEEN, ids=str)
@@ -416,7 +416,7 @@ def test_multiplications_stay_asynchronous(cut, a_major, b_major):
     if not plan.fits(cut.shape, product):
         assert cut.shape.cluster or (cut.shape.is_low and a_major == "MN")
         return
-    kernel = hopper.build(product, cut.shape)
+    kernel = built(product, cut.shape)
     cubin = kernel.cubin()
     assert cubin.spill_stores == cubin.spill_loads == 0
     assert not cubin.warnings, cubin.log

@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.ops.tensor_core.products import emulated
+from tests.ops.tensor_core.products import built, emulated
 
 from pyptx import ops
-from pyptx.ops.tensor_core import hopper, plan
+from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.epilogue import SCALED, Layer
 from pyptx.ops.tensor_core.operands import Operand
 from pyptx.ops.tensor_core.shape import Product, Shape
@@ -31,7 +31,7 @@ def test_products_are_right(shape: Shape, b_major: Any, size: tuple[int, int, in
     """Also where rows, columns and values of K are fewer than a tile has, and of several tiles."""
     kind, d = (f16, f16) if shape.columns == 64 else (bf16, f32)
     product = Product(kind, kind, d, "K", b_major)
-    assert emulated(hopper.build(product, shape, 5), product, *size) <= 1
+    assert emulated(built(product, shape, 5), product, *size) <= 1
 
 
 @pytest.mark.parametrize("shape", SOME, ids=str)
@@ -39,13 +39,13 @@ def test_nothing_is_reported(shape: Shape) -> None:
     """Uninitialised reads and races, with the threads in several orders."""
     rng = np.random.default_rng(1)
     a, b = (rng.standard_normal(s).astype(ml_dtypes.bfloat16) for s in ((37, 392), (392, 136)))
-    hopper.build(Product(bf16, bf16, bf16), shape, 3).emulate(a, b, schedules=4).report.check()
+    built(Product(bf16, bf16, bf16), shape, 3).emulate(a, b, schedules=4).report.check()
 
 
 def test_rows_that_are_never_fetched_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without that, the tensor cores would read what is not initialised."""
     monkeypatch.setattr(Operand, "fill", lambda *_: None)
-    kernel = hopper.build(Product(bf16, bf16, bf16), SOME[0], 3)
+    kernel = built(Product(bf16, bf16, bf16), SOME[0], 3)
     zeros = [np.zeros(size, ml_dtypes.bfloat16) for size in ((16, 64), (64, 64))]
     report = kernel.emulate(*zeros).report
     assert "wgmma" in str(report)
@@ -54,9 +54,9 @@ def test_rows_that_are_never_fetched_are_written(monkeypatch: pytest.MonkeyPatch
 
 def test_zeros_are_written_beside_what_is_fetched() -> None:
     """A later copy to a stage, and rows that the tensor cores read, are of disjoint lines."""
-    text = hopper.build(Product(bf16, bf16, bf16), SOME[0]).ptx()
+    text = built(Product(bf16, bf16, bf16), SOME[0]).ptx()
     assert text.count("st.shared.v4.b32") == 3  # 48 rows of 128 bytes, by 128 threads
-    assert hopper.build(Product(bf16, bf16, bf16), Shape(64, 64)).ptx().count("st.shared.v4") == 0
+    assert built(Product(bf16, bf16, bf16), Shape(64, 64)).ptx().count("st.shared.v4") == 0
 
 
 def test_rows_without_end_stay_out() -> None:
@@ -64,7 +64,7 @@ def test_rows_without_end_stay_out() -> None:
     a, b = np.ones((40, 1024), ml_dtypes.bfloat16), np.ones((1024, 64), ml_dtypes.bfloat16)
     a[1, 700], a[33, 5], b[1023, 9] = np.inf, np.nan, -np.inf
     for shape in SOME:
-        d = np.asarray(hopper.build(Product(bf16, bf16, f32), shape)(a, b))
+        d = np.asarray(built(Product(bf16, bf16, f32), shape)(a, b))
         with np.errstate(invalid="ignore"):
             right = a.astype(np.float64) @ b.astype(np.float64)
         np.testing.assert_array_equal(d, right)

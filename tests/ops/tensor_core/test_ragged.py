@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.ops.tensor_core.products import TENSOR_CORE, ULP, in_memory, normal
+from tests.ops.tensor_core.products import TENSOR_CORE, ULP, built, in_memory, normal
 
-from pyptx.ops.tensor_core import hopper, mma_sync, plan
+from pyptx.ops.tensor_core import mma_sync, plan
 from pyptx.ops.tensor_core.shape import Product, Shape
 from pyptx.ops.tensor_core.times import Call, Cut, expected_ns, tiles_of
 from pyptx.types import bf16, f16, f32
@@ -88,7 +88,7 @@ PARTS = Product(bf16, bf16, f32, "MN", "MN", ragged="K")
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 def test_rows(lengths, shape):
     product = ragged_rows()
-    of_rows(hopper.build(product, shape, 5), product, lengths, ROWS, 136, 72)
+    of_rows(built(product, shape, 5), product, lengths, ROWS, 136, 72)
 
 
 @pytest.mark.sampled(3)
@@ -99,13 +99,13 @@ def test_rows_of_tiles_that_are_split(lengths, shape, ctas):
     """Some tiles are whole, and the last ones have several CTAs, by what the lengths leave."""
     product, split = ragged_rows(), replace(shape, split=True)
     assert plan.fits(split, product)
-    of_rows(hopper.build(product, split, ctas), product, lengths, ROWS, 136, 1032)
+    of_rows(built(product, split, ctas), product, lengths, ROWS, 136, 1032)
 
 
 def test_split_rows_in_several_orders():
     product = ragged_rows("K", bf16)
     a, b = normal((ROWS, 1032), bf16, 0), normal((2, 1032, 136), bf16, 1)
-    kernel = hopper.build(product, replace(SHAPES["narrow"], split=True), 7)
+    kernel = built(product, replace(SHAPES["narrow"], split=True), 7)
     ran = kernel.emulate(a, in_memory(b, turned=True), np.array([70, 190], np.int32), schedules=6)
     ran.report.check()
 
@@ -133,14 +133,14 @@ def test_groups_along_k_are_not_split():
 def test_layouts_and_types_of_rows(b_major, d):
     product = ragged_rows(b_major, d)
     lengths = LENGTHS["odd"]
-    of_rows(hopper.build(product, Shape(band=2), 3), product, lengths, ROWS, 264, 136)
+    of_rows(built(product, Shape(band=2), 3), product, lengths, ROWS, 264, 136)
     of_rows(mma_sync.build(product), product, lengths, ROWS, 264, 136)
 
 
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 def test_parts(lengths, shape):
-    of_parts(hopper.build(PARTS, shape, 5), PARTS, lengths, ROWS, 72, 136)
+    of_parts(built(PARTS, shape, 5), PARTS, lengths, ROWS, 72, 136)
 
 
 @pytest.mark.parametrize("d", [f32, bf16], ids=str)
@@ -158,7 +158,7 @@ def test_multiplications_stay_asynchronous(shape, groups):
     whole = plan.with_table(shape, groups)
     products = [(ragged_rows("K", bf16), each) for each in (whole, replace(whole, split=True))]
     for product, each in (*products, (replace(PARTS, d=bf16), whole)):
-        cubin = hopper.build(product, each).cubin(G=groups)
+        cubin = built(product, each).cubin(G=groups)
         assert cubin.spill_stores == cubin.spill_loads == 0
         assert not cubin.warnings, cubin.log
         assert "serialized" not in cubin.log
