@@ -72,6 +72,10 @@ class Instruction:
     pragmas: tuple[str, ...] = ()
     debug: Line | None = field(default=None, compare=False)
     subscripts: tuple[Subscript, ...] = field(default=(), compare=False)
+    # The registers that it reads and those that it writes, once `_verify` has looked.
+    accessed: tuple[tuple[Register, ...], tuple[Register, ...]] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
 
     @property
     def spelling(self) -> str:

@@ -101,8 +101,13 @@ def _accesses(form: Form, modifiers: tuple[str, ...]) -> tuple[str, ...]:
     return tuple("in" if o.kind == "address" else o.access for o in specs)
 
 
-def reads_and_writes(instruction: Instruction) -> tuple[list[Register], list[Register]]:
-    """The registers an instruction reads and the ones it writes."""
+def reads_and_writes(
+    instruction: Instruction,
+) -> tuple[tuple[Register, ...], tuple[Register, ...]]:
+    """The registers an instruction reads and the ones it writes; every check asks for them."""
+    known = instruction.accessed
+    if known is not None:
+        return known
     reads = [] if instruction.guard is None else [instruction.guard.register]
     writes: list[Register] = []
     accesses = _accesses(instruction.form, instruction.modifiers)
@@ -112,7 +117,9 @@ def reads_and_writes(instruction: Instruction) -> tuple[list[Register], list[Reg
             reads += registers
         if access != "in":
             writes += registers
-    return reads, writes
+    found = tuple(reads), tuple(writes)
+    object.__setattr__(instruction, "accessed", found)
+    return found
 
 
 @dataclass(slots=True)

@@ -376,6 +376,7 @@ PRODUCTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("p", PRODUCTS, ids=str)
 def test_products(p):
     random = np.random.default_rng(sum(map(ord, str(p))))
@@ -449,6 +450,7 @@ SCALED = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("p", SCALED, ids=str)
 def test_blocks_are_scaled(p):
     random = np.random.default_rng(sum(map(ord, str(p))))
@@ -569,6 +571,7 @@ add.u64 %rd8, %rd2, %rd9
     np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("policy", POLICY, ids=str)
 @pytest.mark.parametrize(("shape", "count", "halves", "lane"), CASES)
 def test_stores(shape, count, halves, lane, policy):

@@ -60,6 +60,7 @@ def test_all_steps_are_tested(steps):
 # ---- values --------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("completion", POLICIES)
 @pytest.mark.parametrize("name", MULTIPLES)
 def test_values(steps, name, completion):

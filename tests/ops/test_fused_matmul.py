@@ -55,6 +55,7 @@ def gated(x, gate, up, activation):
     return ACTIVATIONS[activation](EXACT(x, gate)) * EXACT(x, up)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("activation", ACTIVATIONS, ids=str)
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])
 def test_a_layer(dtype, activation):
@@ -101,6 +102,7 @@ def test_eight_bits(kind):
     assert off(d, exact) < 6e-3
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("activation", [None, "relu", "silu", "gelu", "gelu_tanh"])
 def test_gradients(activation):
     a, b = normal((3, 20, 24)), normal((24, 16), seed=1)

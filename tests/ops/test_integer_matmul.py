@@ -34,12 +34,14 @@ def same(found, expected):
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 def test_sums_are_exact(shapes):
     a, b = (integers(shape, seed=seed) for seed, shape in enumerate(shapes))
     same(ops.matmul(a, b), EXACT(a, b))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "kinds", KINDS, ids=lambda kinds: "-".join(np.dtype(k).name for k in kinds)
 )

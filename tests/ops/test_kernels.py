@@ -329,6 +329,7 @@ def test_clusters_backward(split, types, policy):
     backward(kernel, given, rows_of(given), written, *mail_of(given, shape), **policy)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("grid", "sums"), [(False, False), (True, False), (False, True)])
 @pytest.mark.parametrize("rows_each", [1, 2, 3, 31, 33, 65])
 @pytest.mark.parametrize(("n", "pieces"), [(131, 1), (1203, 2), (2048, 1)])

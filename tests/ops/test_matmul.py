@@ -154,6 +154,7 @@ def test_sums_of_f32_are_rounded_to_nearest(target):
     np.testing.assert_allclose(groups, exact, rtol=2e-6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shapes", [s for s in SHAPES if min(map(len, s)) > 1][:6:2], ids=str)
 def test_gradients(shapes):
     a, b = (normal(shape, seed=seed) for seed, shape in enumerate(shapes))

@@ -375,6 +375,7 @@ def test_exact_gelu_of_large_numbers(dtype):
     assert np.isnan(slope[-1])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float32], ids=["bfloat16", "float32"])
 @pytest.mark.parametrize("columns", [4, 61, 1000])
 def test_a_vocabulary_that_is_split_needs_one_all_reduce(dtype, columns):
@@ -449,6 +450,7 @@ def test_logarithms_next_to_zero(dtype, columns, scale):
     assert np.abs(found.max(-1) - exact.max(-1)).max() < bound
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 def test_causal_by_positions(name, dtype):

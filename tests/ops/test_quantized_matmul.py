@@ -41,7 +41,7 @@ def same(found, expected, dtype):
 SIZES = [(1, 8, 16), (72, 136, 200), (33, 41, 71), (129, 257, 64)]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 @pytest.mark.parametrize("out", [E4M3, E5M2])
 @pytest.mark.parametrize("kind", [jnp.bfloat16, jnp.float32, E4M3])
@@ -120,6 +120,7 @@ def test_block_scales_too(by_column, target):
     np.testing.assert_allclose(amax, jnp.abs(whole).max(), rtol=1e-6)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", [jnp.bfloat16, E4M3, jnp.int8])
 @pytest.mark.parametrize("target", ["sm_89", "sm_90a"])
 def test_pairs(kind, target):

@@ -68,6 +68,7 @@ def check(given, target):
     check_backward(given, r, dx, dw.astype(given.weight.dtype))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("n", "types", "target"), [*diagonal(LENGTHS, SOME)])
 def test_values(n, types, target):
     """Of a few rows, and of so many that other kernels take them."""

@@ -29,7 +29,7 @@ def cases():
             yield pytest.param(n, pair, id=f"{n}-{name}", marks=marks)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("n", "types"), [*cases()])
 def test_lengths_and_types(n, types):
     norm.check(problem((3,), (n,), types, seed=n))

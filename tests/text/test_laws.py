@@ -101,6 +101,7 @@ def for_every_day(paths):
         yield pytest.param(path, id=path.name, marks=() if often else pytest.mark.sweep)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", [*for_every_day(CORPUS)])
 def test_a_file_and_what_is_written_of_it_are_one_program(path, tmp_path):
     module = read(path)

@@ -60,6 +60,7 @@ def check(kernel, product, m, n, k):
     assert np.max(error / (np.abs(x) @ np.abs(y))) < 2.0**-11
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("blocks", ["block", "column"])
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize("batched", [False, True])
@@ -68,6 +69,7 @@ def test_hopper(blocks, shape, batched):
     check(built(product, shape, 3), product, *SIZES)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("blocks", ["block", "column"])
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize("k", [1024, 1040, 2320, 3328])
@@ -117,6 +119,7 @@ def test_groups(blocks, lengths, target):
     assert np.max(np.abs(np.asarray(emulation.outputs[0]) - exact) / size) < 2.0**-11
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("blocks", ["block", "column"])
 @pytest.mark.parametrize("cut", CUTS, ids=lambda cut: str(cut.shape))
 def test_multiplications_stay_asynchronous(blocks, cut):
@@ -130,6 +133,7 @@ def test_multiplications_stay_asynchronous(blocks, cut):
     assert "serialized" not in cubin.log
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("blocks", ["block", "column"])
 @pytest.mark.parametrize("cut", CUTS, ids=lambda cut: str(cut.shape))
 def test_an_epilogue_leaves_registers(blocks, cut):

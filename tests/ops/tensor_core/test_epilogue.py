@@ -95,6 +95,7 @@ def product_of(formula, d=bf16, **options):
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("activation", FUNCTIONS, ids=str)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 def test_layers(activation, shape):
@@ -110,6 +111,7 @@ def test_two_matrices(b_major, shape):
     layer(product, *SIZES, built(product, shape, 3))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
 @pytest.mark.parametrize("d", [f32, bf16], ids=str)
 @pytest.mark.parametrize("b_major", ["K", "MN"])
@@ -226,6 +228,7 @@ def amax_of(kernel, product, m, n, k):
     return np.asarray(d), np.asarray(largest).view(np.float32), a, b, rows
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("d", [e4m3, bf16, f32], ids=str)
 @pytest.mark.parametrize("shape", PAIRS.values(), ids=PAIRS)
 @pytest.mark.parametrize("split", [False, True])

@@ -49,6 +49,7 @@ def test_every_layout_and_type(a_major, b_major, d, shape):
 SIZES = [(1, 8, 8), (64, 128, 64), (129, 264, 65 * 8), (300, 8, 192), (513, 520, 128)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 def test_sizes(size, shape):
@@ -56,7 +57,7 @@ def test_sizes(size, shape):
     assert emulated(built(product, shape, 3), product, *size) <= 1
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("ctas", [1, 2, 3, 5, 7, 8, 11])
 @pytest.mark.parametrize("d", [f32, bf16], ids=str)
 @pytest.mark.parametrize("shape", [SHAPES[which] for which in SPLIT], ids=SPLIT)
@@ -66,6 +67,7 @@ def test_tiles_that_are_split(ctas, d, shape):
     assert emulated(kernel, product, 500, 392, 1024) <= 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("steps", [1, 3, 4, 7, 8, 9, 33])
 @pytest.mark.parametrize("ctas", [3, 4, 8])
 def test_few_stages_are_split_too(steps, ctas):
@@ -99,6 +101,7 @@ def test_how_many_sums_are_handed_over(tiles, ctas):
     assert np.count_nonzero(flags) == (shares * rest if shares > 1 else 0)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("a_batched", "b_batched"), [(True, True), (True, False), (False, True)])
 @pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
@@ -108,7 +111,7 @@ def test_batches(a_batched, b_batched, split, a_major, b_major):
     assert emulated(kernel, product, 72, 136, 520) <= 1
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("kinds", [(e4m3, e4m3), (e5m2, e4m3), (e4m3, e5m2), (e5m2, e5m2)], ids=str)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 @pytest.mark.parametrize("split", [False, True])
@@ -130,7 +133,7 @@ IN_DEPTH = pytest.mark.parametrize("shape", DEEP, ids=str)
 IN_ANY_CLUSTERS = pytest.mark.parametrize("shape", [*CLUSTERS, *DEEP], ids=str)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @IN_CLUSTERS
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 @pytest.mark.parametrize("ctas", [2, 7, 18])
@@ -156,7 +159,7 @@ def test_sizes_of_clusters(size, shape):
     assert emulated(built(product, shape, 4), product, *size) <= 1
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @IN_ANY_CLUSTERS
 @pytest.mark.parametrize(("a_batched", "b_batched"), [(True, True), (True, False), (False, True)])
 def test_batches_of_clusters(a_batched, b_batched, shape):
@@ -165,6 +168,7 @@ def test_batches_of_clusters(a_batched, b_batched, shape):
     assert emulated(built(product, shape, 4), product, 72, 136, k) <= 1
 
 
+@pytest.mark.sampled(3)
 @IN_ANY_CLUSTERS
 def test_clusters_of_eight_bits(shape):
     product = Product(e4m3, e5m2, f32, "K", "K")
@@ -198,7 +202,7 @@ def test_clusters_have_no_fence_of_all_memory(shape):
 # ---- clusters of which each CTA has a part of K --------------------------------------------------
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @IN_DEPTH
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 @pytest.mark.parametrize("d", [f32, bf16, f16], ids=str)
@@ -209,6 +213,7 @@ def test_parts_of_every_layout(a_major, b_major, d, shape):
     assert emulated(built(product, shape, 4), product, 200, 264, 456) <= 1
 
 
+@pytest.mark.sampled(4)
 @IN_DEPTH
 @pytest.mark.parametrize("size", [*SIZES, (16, 72, 2056)], ids=str)
 def test_sizes_of_parts(size, shape):
@@ -223,6 +228,7 @@ def test_parts_of_integers(shape):
     assert integer_error(built(product, shape, 3), product, 72, 136, 1040) == 0
 
 
+@pytest.mark.sampled(3)
 @IN_DEPTH
 def test_parts_in_several_orders(shape):
     """The CTAs of a cluster wait for each other before they read, and before they end."""
@@ -316,6 +322,7 @@ def tf32_error(kernel, product, m, n, k):
     return np.max(np.abs(np.asarray(emulation.outputs[0]) - x @ y) / (np.abs(x) @ np.abs(y)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 @pytest.mark.parametrize("split", [False, True])
 def test_tf32(shape, split):
@@ -407,7 +414,7 @@ def test_what_tiles_between_panels_are_not_for(shape):
 # ---- the assembler -------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("cut", (*plan.CUTS, *plan.OTHERS), ids=lambda cut: str(cut.shape))
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 def test_multiplications_stay_asynchronous(cut, a_major, b_major):

@@ -13,7 +13,7 @@ import pytest
 from tests.ops.tensor_core.products import built, emulated
 
 from pyptx import ops
-from pyptx.ops.tensor_core import plan
+from pyptx.ops.tensor_core import hopper, plan
 from pyptx.ops.tensor_core.epilogue import SCALED, Layer
 from pyptx.ops.tensor_core.operands import Operand
 from pyptx.ops.tensor_core.shape import Product, Shape
@@ -23,7 +23,7 @@ LOW = [cut.shape for cut in plan.OTHERS if cut.shape.is_low]
 SOME = [LOW[0], replace(LOW[5], stages=3), Shape(32, 64, stages=2, cluster="depth")]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("shape", LOW, ids=str)
 @pytest.mark.parametrize("b_major", ["MN", "K"])
 @pytest.mark.parametrize("size", [(1, 264, 520), (16, 64, 64), (17, 136, 1000), (70, 72, 8)])
@@ -45,7 +45,7 @@ def test_nothing_is_reported(shape: Shape) -> None:
 def test_rows_that_are_never_fetched_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without that, the tensor cores would read what is not initialised."""
     monkeypatch.setattr(Operand, "fill", lambda *_: None)
-    kernel = built(Product(bf16, bf16, bf16), SOME[0], 3)
+    kernel = hopper.build(Product(bf16, bf16, bf16), SOME[0], 3)
     zeros = [np.zeros(size, ml_dtypes.bfloat16) for size in ((16, 64), (64, 64))]
     report = kernel.emulate(*zeros).report
     assert "wgmma" in str(report)

@@ -84,6 +84,7 @@ def ragged_rows(b_major="MN", d=f32):
 PARTS = Product(bf16, bf16, f32, "MN", "MN", ragged="K")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 def test_rows(lengths, shape):
@@ -91,7 +92,7 @@ def test_rows(lengths, shape):
     of_rows(built(product, shape, 5), product, lengths, ROWS, 136, 72)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("ctas", [4, 7, 9])
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
@@ -137,12 +138,14 @@ def test_layouts_and_types_of_rows(b_major, d):
     of_rows(mma_sync.build(product), product, lengths, ROWS, 264, 136)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 def test_parts(lengths, shape):
     of_parts(built(PARTS, shape, 5), PARTS, lengths, ROWS, 72, 136)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("d", [f32, bf16], ids=str)
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
 def test_mma_sync(lengths, d):
@@ -152,6 +155,7 @@ def test_mma_sync(lengths, d):
     of_parts(mma_sync.build(product), product, lengths, ROWS, 40, 136)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 @pytest.mark.parametrize("groups", [8, 256, plan.MOST_GROUPS])
 def test_multiplications_stay_asynchronous(shape, groups):

@@ -20,6 +20,7 @@ from pyptx.types import DTYPES, DType
 _ACCESSES: Final = frozenset(("ld", "ldu", "st", "atom", "red"))
 _ELSEWHERE: Final = frozenset(("shared", "param", "local", "const"))
 _FOLLOWED: Final = frozenset(("mov", "cvta", "add", "sub", "mad", "cvt", "selp", "min", "max"))
+_NONE: Final[frozenset[Parameter]] = frozenset()
 """What makes an address of addresses. The result of anything else is no address that is known."""
 
 
@@ -50,7 +51,7 @@ def roots_of(
 ) -> dict[Register | None, frozenset[Parameter]]:
     """The tensors and tensor maps of these parameters whose address a register can hold."""
     roots: dict[Register | None, frozenset[Parameter]] = {}
-    sums: list[tuple[list[Register], list[Register]]] = []
+    sums: list[tuple[Sequence[Register], Sequence[Register]]] = []
     for instruction in instructions:
         if named := _parameters(instruction.operands, of, Symbol):
             _add(roots, _written(instruction), frozenset(named))
@@ -67,14 +68,15 @@ def roots_of(
     return roots
 
 
-def _written(instruction: Instruction) -> list[Register]:
+def _written(instruction: Instruction) -> Sequence[Register]:
     return verify.reads_and_writes(instruction)[1]
 
 
 def _of_any(
     roots: dict[Register | None, frozenset[Parameter]], registers: Sequence[Register]
 ) -> frozenset[Parameter]:
-    return frozenset[Parameter]().union(*(roots.get(register, ()) for register in registers))
+    held = [roots[register] for register in registers if register in roots]
+    return frozenset[Parameter]().union(*held) if held else _NONE
 
 
 def _add(
@@ -85,7 +87,7 @@ def _add(
     """Whether a register can hold an address that it could not before."""
     changed = False
     for register in registers if found else ():
-        before = roots.get(register, frozenset[Parameter]())
+        before = roots.get(register, _NONE)
         if not found <= before:
             roots[register] = before | found
             changed = True
