@@ -47,7 +47,7 @@ def _parts(folder: Path, part: str, render: Callable[[Record], list[str]]) -> It
 JUDGED: Final = (
     "norm_table", "norm_host", "row_table", "matmul_table", "fused_matmul_table", "matmul_steps",
     "block_scaled_table", "row_sweep", "row_floors", "matmul_sweep", "matmul_clocks",
-    "matmul_power", "matmul_sums",
+    "matmul_power", "matmul_sums", "compile_products",
 )  # fmt: skip
 """Parts whose table shows the bars itself."""
 PARTS: Final[dict[str, Callable[[Record], list[str]]]] = {

@@ -192,8 +192,10 @@ def matmul_sums(record: Record) -> list[str]:
 
 def compile_products(record: Record) -> list[str]:
     """A line for each kernel: tracing, assembling, both, and how long its text is."""
+    holds = {bar["name"]: bar["holds"] for bar in record["bars"]}
+    most = max(bar["limit"] for bar in record["bars"])
     lines = [
-        f"**{TITLES['compile_products']}**: milliseconds",
+        f"**{TITLES['compile_products']}**: milliseconds, at most {most:.0f} in bold",
         "",
         "| | trace | assemble | both | lines of PTX |",
         "|---|---:|---:|---:|---:|",
@@ -201,7 +203,10 @@ def compile_products(record: Record) -> list[str]:
     for name, both, m in medians(record):
         notes = m["notes"]
         parts = [f"{notes[key]:.0f}" if key in notes else "" for key in ("trace", "assemble")]
-        lines.append(f"| {name} | {' | '.join(parts)} | {both:.0f} | {notes.get('lines', '')} |")
+        bold = "**" if holds.get(name) else ""
+        lines.append(
+            f"| {name} | {' | '.join(parts)} | {bold}{both:.0f}{bold} | {notes.get('lines', '')} |"
+        )
     return lines
 
 

@@ -62,7 +62,8 @@ def test_every_run_traces_and_assembles(monkeypatch, assembled):
         made.record()
     )
     assert last.startswith(f"| {kinds[-1].name} | ")
-    assert last.endswith(f" | {kinds[-1].median:.0f} | {kinds[-1].notes['lines']} |")
+    bold = "**" * made.bars[-1].holds
+    assert last.endswith(f" | {bold}{kinds[-1].median:.0f}{bold} | {kinds[-1].notes['lines']} |")
     assert process == "| the first of a process, bf16, 4096 x 4096 x 4096 |  |  | 500 |  |"
 
 
