@@ -74,6 +74,7 @@ def check(gate, dtype, shape, interleaved):
     close(dx, dexact, TYPES[dtype])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda dtype: np.dtype(dtype).name)
 @pytest.mark.parametrize("gate", GATES)
 @each_layout

@@ -117,6 +117,7 @@ def test_subwarps_that_stay(width, each, n, count, types):
     forward(subwarp.independent(norm_of(given), rows_of(given), shape, ctas=2), given)
 
 
+@pytest.mark.sampled(3)
 @types
 @pytest.mark.parametrize("count", [1, 77])
 @pytest.mark.parametrize(("width", "each", "n"), SUBWARPS)
@@ -172,6 +173,7 @@ def test_rows_of_few_groups_in_many_parts(n, types):
 # ---- a few rows ----------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @types
 @pytest.mark.parametrize("count", [0, 1, 4, 5, 13])
 @pytest.mark.parametrize(("parts", "n"), [(2, 512), (4, 1000), (2, 90)])
@@ -196,6 +198,7 @@ def test_a_few_rows_in_more_warps_than_one_reads():
 SHAPES = [(4, 1), (2, 4), (1, 8)]
 
 
+@pytest.mark.sampled(3)
 @policies
 @pytest.mark.parametrize(("ctas", "count"), SHAPES)
 @pytest.mark.parametrize(
@@ -209,6 +212,7 @@ def test_teams(n, types, ctas, count, policy):
     backward(kernel, given, what, ctas, **policy)
 
 
+@pytest.mark.sampled(3)
 @policies
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize(("n", "types"), [(576, TYPES[0]), (580, TYPES[1]), (587, TYPES[0])])
@@ -343,6 +347,7 @@ def test_clusters_write_sums_of_blocks(n, pieces, rows_each, grid, sums):
 # ---- a few long rows ---------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @types
 @pytest.mark.parametrize("count", [0, 1, 3, 4, 5, 16])
 @pytest.mark.parametrize(("threads", "n"), [(32, 1024), (64, 1000)])
@@ -369,6 +374,7 @@ def test_two_passes_forward(n, widest, types):
     check_forward(given, y, r)
 
 
+@pytest.mark.sampled(3)
 @types
 @pytest.mark.parametrize("count", [1, 2, 5, 70])
 @pytest.mark.parametrize(("n", "widest"), [(1100, 1), (2051, 2)])
@@ -383,6 +389,7 @@ def test_two_passes_backward(n, widest, count, types):
 # ---- the end of the weight's gradient ------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("each", [1, 3])
 @pytest.mark.parametrize("count", [1, 2, 7, 100])
 @pytest.mark.parametrize(("partials", "n"), [(1, 5), (7, 33), (64, 40), (264, 3), (5, 70000)])
@@ -419,6 +426,7 @@ def test_several_column_sums_by_one_kernel(sums, partials, n):
 # ---- what the operation chooses ------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("count", [1, 9])  # few, and many for a gradient
 @pytest.mark.parametrize("n", [1, 3, 100, 129, 576, 1000, 1025, 2304, 4097, 8200, 9216])
 @pytest.mark.parametrize("pair", [(F32, F32), (BF16, BF16)], ids=str)

@@ -430,6 +430,7 @@ def test_a_split_vocabulary_of_what_is_no_number():
         np.testing.assert_allclose(jax.jit(lambda f=f: f(split))(), f(whole), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("scale", [1, 30, 1000, 1e5])
 @pytest.mark.parametrize("columns", [1, 2, 100, 3000])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -303,6 +303,7 @@ def bits(x):
     return np.asarray(x).view(np.uint8)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("each", [False, True], ids=["one", "rows"])
 @pytest.mark.parametrize(
     "parts", ["", "bias", "residual", "a_scale", "activation", "a_scale bias residual activation"]

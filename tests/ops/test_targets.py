@@ -209,6 +209,7 @@ def test_rows_that_threads_copy(n, types, held, policy):
         forward(made, given, **policy)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 @pytest.mark.parametrize(("stages_each", "count"), [(1, 1), (2, 4), (3, 2)])
 @pytest.mark.parametrize(("n", "types"), [(512, (BF16, F32)), (263, (F32, F32))], ids=str)

@@ -30,6 +30,7 @@ def rounded(x):
     return np.asarray(jax.lax.reduce_precision(x, 8, 10)).astype(np.float64)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 def test_values(shapes):
     a, b = (normal(shape, seed=seed) for seed, shape in enumerate(shapes))

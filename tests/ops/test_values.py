@@ -72,6 +72,7 @@ def test_dimensions(lead, row):
     norm.check(problem(lead, row, (F32, F32)))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("n", [7, 100, 1024, 8191, 40000])
 @pytest.mark.parametrize("types", [(F32, F32), (BF16, BF16), (F64, F64)], ids=str)
 def test_gradients_along_x(n, types):

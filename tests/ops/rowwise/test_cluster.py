@@ -90,6 +90,7 @@ def test_clusters(n, shape, policy, make):
     run(op, rows, shape, 2 * shape.teams + 1, **policy)
 
 
+@pytest.mark.sampled(3)
 @operations
 @pytest.mark.parametrize(("n", "shape"), CLUSTERS[4:])
 def test_pieces_and_lags(n, shape, make):
@@ -211,6 +212,7 @@ def test_rows_have_a_unit():
         cluster.kernel_of(op, op.rows(), Shape(8, 2, 64, 3))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", ["sm_90a", "sm_100a", "sm_120a"])
 @pytest.mark.parametrize(
     ("n", "shape"),

@@ -30,6 +30,7 @@ def check(op: Toy, count: int, way: dict, *, threads: int = 128, **options) -> N
     close(op, clean(kernel.emulate(*given)), given)
 
 
+@pytest.mark.sampled(3)
 @ways
 @pytest.mark.parametrize("kinds", KINDS, ids=lambda k: "-".join(t.name for t in k))
 @pytest.mark.parametrize("n", [9, 768, 1003])
@@ -44,6 +45,7 @@ def test_rows_cut_at_lines(count, way):
     check(Blend(1155, KINDS[1]), count, way, threads=256, lines=True)
 
 
+@pytest.mark.sampled(3)
 @ways
 @pytest.mark.parametrize("types", [(f32, f32, f32), (bf16, f16, f32), (f64, bf16, f64)], ids=str)
 @pytest.mark.parametrize("n", [11, 129, 2048, 2055])

@@ -188,6 +188,7 @@ def test_devices_without_room_have_none():
 TEAMS = [Shape(2, 64, 1, 2), Shape(4, 96, 3, 2), Shape(1, 160, 2, 3), Shape(8, 32, 2, 4)]
 
 
+@pytest.mark.sampled(3)
 @kinds
 @pytest.mark.parametrize("shape", TEAMS, ids=str)
 @pytest.mark.parametrize("count", [1, 3, 17])

@@ -53,6 +53,7 @@ def run(op: Toy, rows: Rows, shape: Shape, count: int, **how: object) -> None:
     check(op, rows, persistent.kernel_of(op, rows, shape), count, written, **how)
 
 
+@pytest.mark.sampled(3)
 @operations
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 @pytest.mark.parametrize("n", [512, 519])
@@ -63,6 +64,7 @@ def test_rows_of_one_team(n, policy, make):
     run(op, rows, shape, 2 * shape.ctas + 1, **policy)
 
 
+@pytest.mark.sampled(3)
 @operations
 @pytest.mark.parametrize("threads", [64, 96])
 @pytest.mark.parametrize("n", [256, 130])
@@ -128,6 +130,7 @@ def test_rows_have_a_unit():
         persistent.kernel_of(op, op.rows(), Shape(8, 1, 64, 2))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("n", [1024, 1027])
 @pytest.mark.parametrize("make", [*OPERATIONS, lambda n: RmsNormGradient(n, bf16, f32)])

@@ -79,6 +79,7 @@ def test_hopper_of_a_long_k(blocks, shape, k):
     check(built(product, shape, 3), product, 72, 208, k)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("blocks", ["block", "column"])
 @pytest.mark.parametrize("target", ["sm_89", "sm_100a", "sm_120a"])
 @pytest.mark.parametrize("batched", [False, True])
@@ -88,6 +89,7 @@ def test_mma_sync(blocks, target, batched):
         check(mma_sync.build(product), product, *SIZES)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("blocks", ["block", "column"])
 @pytest.mark.parametrize("lengths", [[90, 0, 45], [0, 200, 300], [0, 0, 0]], ids=str)
 @pytest.mark.parametrize("target", ["sm_89", "sm_90a"])

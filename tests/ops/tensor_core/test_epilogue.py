@@ -131,6 +131,7 @@ def test_tiles_that_are_split(d, paired):
     layer(product, 200, 136, 1024, built(product, shape, 5))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize("b_major", ["K", "MN"])
 @pytest.mark.parametrize("a_major", ["K", "MN"])
@@ -257,6 +258,7 @@ def test_amax_by_mma_sync(target):
     np.testing.assert_allclose(found, exact * rows[:, None], rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
 @pytest.mark.parametrize("paired", [False, True])
 def test_registers_of_quantized_results(cut, paired):

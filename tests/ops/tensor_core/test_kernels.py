@@ -304,6 +304,7 @@ def test_integers_by_mma_sync(kinds):
     assert integer_error(mma_sync.build(product), product, 136, 264, 208) == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
 @pytest.mark.parametrize("d", [s32, bf16], ids=str)
 def test_multiplications_of_integers_stay_asynchronous(cut, d):
@@ -336,6 +337,7 @@ def test_tf32_by_mma_sync():
     assert tf32_error(mma_sync.build(product), product, 136, 264, 104) < 2.0**-20
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
 def test_multiplications_of_tf32_stay_asynchronous(cut):
     cubin = built(Product(f32, f32, f32, "K", "K"), cut.shape).cubin()
@@ -414,7 +416,7 @@ def test_what_tiles_between_panels_are_not_for(shape):
 # ---- the assembler -------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("cut", (*plan.CUTS, *plan.OTHERS), ids=lambda cut: str(cut.shape))
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 def test_multiplications_stay_asynchronous(cut, a_major, b_major):
