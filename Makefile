@@ -37,7 +37,7 @@ help:
 	@echo "make demo            the RMS normalization kernel on whatever is here, checked"
 	@echo "make test            lint and the whole test suite, without a GPU"
 	@echo "make test-torch      the tests of PyTorch, in an environment of its own; TORCH=2.11.0 another version"
-	@echo "make quick           lint and the tests of the language and its errors, in under a minute"
+	@echo "make quick           lint and the tests of the language and its errors, in one or two minutes"
 	@echo "make gpu-test        the tests that need a GPU"
 	@echo "make gpu-products    products of this GPU's tensor cores against the emulator, bit by bit"
 	@echo "make bench           measure, write benchmarks/results (without a GPU: the emulator)"
