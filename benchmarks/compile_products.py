@@ -25,7 +25,7 @@ from measure import (
     show,
     start,
     summarise,
-)  # fmt: skip
+)
 
 from pyptx import target
 from pyptx.ops.tensor_core import hopper, plan
@@ -39,9 +39,9 @@ MOST: Final = 500.0
 ARCH: Final = "sm_90a"
 LARGE: Final = (4096, 4096, 4096)
 FOLDER: Final = "PYPTX_CACHE_DIR"
-BF16: Final = Product(bf16, bf16, bf16)
 KINDS: Final = {
-    "bf16": BF16,
+    "bf16": Product(bf16, bf16, bf16),
+    "bf16, B as (N, K)": Product(bf16, bf16, bf16, b_major="K"),
     "f32 as bf16": Product(bf16, bf16, f32, rounded=True),
     "e4m3": Product(e4m3, e4m3, bf16, b_major="K", epilogue=SCALED, batches=(False, False)),
     "blocks": Product(e4m3, e4m3, bf16, b_major="K", blocks="block", batches=(False, False)),
@@ -77,9 +77,9 @@ def measure(device: dict[str, object], runs: int = RUNS) -> Result:
         "compile_products", device, runs=runs, arch=ARCH,
         counted="wall-clock time, with an empty folder of assembled kernels",
     )  # fmt: skip
-    for kind, product in KINDS.items():
-        for sizes in SIZES[kind]:
-            _add(result, f"{kind}, {spelled(sizes)}", product, sizes, runs)
+    for kind, shapes in SIZES.items():
+        for sizes in shapes:
+            _add(result, f"{kind}, {spelled(sizes)}", KINDS[kind], sizes, runs)
     first = [1000 * taken for taken in in_fresh_processes(FIRST, runs)]
     result.put(summarise(f"the first of a process, bf16, {spelled(LARGE)}", "ms", first))
     return result

@@ -16,6 +16,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import jax
@@ -83,34 +84,33 @@ def known_torch(calls: int, rounds: int) -> dict[str, list[float]]:
         return {}
     torch: Any = importlib.import_module("torch")
     a, b = (torch.tensor(x, device="cuda", dtype=torch.bfloat16) for x in matrices(SMALL))
+    microseconds: Any = importlib.import_module("torch_host").microseconds
     programs = torch_products()
     found: dict[str, list[float]] = {f"{name}, eager": [] for name in programs}
-
-    def repeat(run: Function) -> None:
-        for _ in range(calls):
-            run(a, b)
-        torch.cuda.synchronize()
-
     for name, run in programs.items():
         check(name, run(a, b).float().cpu(), a.float().cpu(), b.float().cpu())
-        repeat(run)
     with no_collection():
         for name in turns(tuple(programs), rounds):
-            taken = seconds(lambda run=programs[name]: repeat(run))
-            found[f"{name}, eager"].append(taken / calls * 1e6)
+            once = partial(programs[name], a, b)
+            found[f"{name}, eager"].append(microseconds(once, calls))
     return found
 
 
 def first(sizes: Sizes, runs: int) -> dict[str, list[float]]:
     """Seconds of the first call of a shape, each time with nothing known of it."""
     a, b = (jnp.asarray(x, jnp.bfloat16) for x in matrices(sizes))
+    programs: dict[str, Function] = {
+        f"{OURS}, jitted": jax.jit(ops.matmul),
+        f"{THEIRS}, jitted": jax.jit(jnp.matmul),
+        OURS: ops.matmul,
+    }
     found: dict[str, list[float]] = {}
-    for name, run in ((OURS, ops.matmul), (THEIRS, jnp.matmul)):
+    for name, run in programs.items():
 
         def call(run: Function = run) -> None:
-            jax.block_until_ready(jax.jit(run)(a, b))
+            jax.block_until_ready(run(a, b))
 
-        found[f"{name}, jitted"] = [forgotten(call) for _ in range(runs)]
+        found[name] = [forgotten(call) for _ in range(runs)]
     if has_torch():
         torch: Any = importlib.import_module("torch")
         c, d = (torch.tensor(x, device="cuda", dtype=torch.bfloat16) for x in matrices(sizes))
@@ -120,12 +120,6 @@ def first(sizes: Sizes, runs: int) -> dict[str, list[float]]:
             torch.cuda.synchronize()
 
         found[OUR_TORCH] = [forgotten(eager) for _ in range(runs)]
-    else:
-
-        def by_jax() -> None:
-            jax.block_until_ready(ops.matmul(a, b))
-
-        found[OURS] = [forgotten(by_jax) for _ in range(runs)]
     return found
 
 

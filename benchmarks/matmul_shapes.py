@@ -25,6 +25,7 @@ from typing import Any, Final
 import torch
 from block_scaled_table import PUBLISHED
 from chrome_trace import busy
+from compile_products import KINDS, spelled
 from device_time import Flush, in_rounds
 from matmul_sweep import WEIGHTS
 from measure import Result, Summary, show, start, summarise
@@ -33,9 +34,8 @@ from norm_visit import free
 from sweeps import sweep
 
 from pyptx.ops.tensor_core import hopper, plan
-from pyptx.ops.tensor_core.epilogue import SCALED
 from pyptx.ops.tensor_core.shape import BLOCK, Product, Shape
-from pyptx.types import bf16, e4m3, f32
+from pyptx.types import bf16
 
 Call = Callable[[], Any]
 Calls = dict[Shape, Call]
@@ -76,13 +76,6 @@ FAR: Final = 1.8
 """Times the least time that is expected: more is not measured."""
 CLOSE: Final = 0.02
 """The largest distance from the product in f32, over its length."""
-KINDS: Final = {
-    "bf16": Product(bf16, bf16, bf16),
-    "bf16, B as (N, K)": Product(bf16, bf16, bf16, b_major="K"),
-    "f32 as bf16": Product(bf16, bf16, f32, rounded=True),
-    "e4m3": Product(e4m3, e4m3, bf16, b_major="K", epilogue=SCALED, batches=(False, False)),
-    "blocks": Product(e4m3, e4m3, bf16, b_major="K", blocks="block", batches=(False, False)),
-}
 SIZES: Final = {
     "bf16": ALL,
     "bf16, B as (N, K)": ALL,
@@ -98,11 +91,7 @@ SIZES: Final = {
 
 def products() -> dict[str, tuple[str, tuple[int, int, int]]]:
     """Every kind of product at every size, by their titles."""
-    return {
-        f"{kind}, {' x '.join(map(str, sizes))}": (kind, sizes)
-        for kind in KINDS
-        for sizes in SIZES[kind]
-    }
+    return {f"{kind}, {spelled(sizes)}": (kind, sizes) for kind in KINDS for sizes in SIZES[kind]}
 
 
 def measure(device: dict[str, object], options: Options) -> Result:

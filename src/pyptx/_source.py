@@ -59,10 +59,9 @@ def caller() -> SourceLocation:
     The package's own `ops` count as users of the language, so their lines are reported too.
     """
     frame = inspect.currentframe()
-    inside = _inside.get
     while frame is not None:
-        name = frame.f_code.co_filename
-        if not inside(name) and is_users(frame):
+        if is_users(frame):
+            name = frame.f_code.co_filename
             if name in _of_commands:  # a command of pyptx itself asks, and no line of the user
                 return UNKNOWN
             return _make_location(name, frame.f_lineno)
@@ -73,9 +72,8 @@ def caller() -> SourceLocation:
 def users_frames(roots: Set[int] = frozenset()) -> Generator[FrameType]:
     """The frames of the user's functions, innermost first, as far as code whose id is a root."""
     frame = inspect.currentframe()
-    inside = _inside.get
     while frame is not None and id(frame.f_code) not in roots:
-        if not inside(frame.f_code.co_filename) and is_users(frame):
+        if is_users(frame):
             yield frame
         frame = frame.f_back
 

@@ -180,13 +180,13 @@ def register_sources(
     api = loader.emulator()
     locations = source_locations(kernel) if locations is None else tuple(locations)
     lines = (loader.SourceLine * len(locations))()
-    described: dict[SourceLocation, tuple[bytes, bytes]] = {}  # a line has many instructions
+    texts = {each: each.text.encode() for each in {*locations, defined}}  # of a line once
     for line, location in zip(lines, locations, strict=True):
-        _describe(line, location, described)
+        _describe(line, location, texts[location])
     names = [p.name.encode() for p in kernel.parameters if p.tensor]
     tensors = (ctypes.c_char_p * len(names))(*names)
     place = loader.SourceLine()
-    _describe(place, defined, described)
+    _describe(place, defined, texts[defined])
     known = (ctypes.c_char_p * len(registers))(*(name.encode() for name in registers))
     tensor_names, register_names = (tensors, len(names)), (known, len(registers))
     at = ctypes.byref(place)
@@ -195,17 +195,9 @@ def register_sources(
     _locations.keep(image, locations)
 
 
-def _describe(
-    line: loader.SourceLine,
-    location: SourceLocation,
-    described: dict[SourceLocation, tuple[bytes, bytes]],
-) -> None:
-    if location == UNKNOWN:
-        return
-    known = described.get(location)
-    if known is None:
-        known = described[location] = location.file.encode(), location.text.encode()
-    (line.file, line.text), line.line = known, location.line
+def _describe(line: loader.SourceLine, location: SourceLocation, text: bytes) -> None:
+    if location != UNKNOWN:
+        line.file, line.line, line.text = location.file.encode(), location.line, text
 
 
 _locations: Final[Recent[tuple[SourceLocation, ...]]] = Recent(IMAGES)

@@ -215,32 +215,39 @@ def _find(value: object, name: str, spelled: str, depth: int, found: list[Holder
     if isinstance(value, tuple):
         inside = _numbered(cast("tuple[object, ...]", value), spelled)
     else:
-        read = _reader(value)
-        held = None if read is None else read(value)
-        if read is None or held is None or len(held) > _LARGEST:
+        holder = _holder(value, name, spelled)
+        if holder is None:
             return
-        holder = Holder(value, held, name, spelled, read)
         found.append(holder)
-        if isinstance(held, list):
-            inside = _numbered(held, spelled)
-        else:
-            is_dict = isinstance(value, dict)
-            inside = [
-                (each, holder.spell(key, is_dict))
-                for key, each in held.items()
-                if not isinstance(each, _NO_HOLDERS)
-            ]
+        inside = _inside(holder)
     if depth > 1:
         for each, where in inside:
             _find(each, name, where, depth - 1, found)
 
 
-def _numbered(values: Iterable[object], spelled: str) -> list[tuple[object, str]]:
-    return [
-        (each, f"{spelled}[{i}]")
-        for i, each in enumerate(values)
-        if not isinstance(each, _NO_HOLDERS)
-    ]
+def _holder(value: object, name: str, spelled: str) -> Holder | None:
+    read = _reader(value)
+    if read is None:
+        return None
+    held = read(value)
+    return Holder(value, held, name, spelled, read) if len(held) <= _LARGEST else None
+
+
+def _inside(holder: Holder) -> Iterator[tuple[object, str]]:
+    """What it held that can hold something in turn, and how the user writes that."""
+    if isinstance(holder.held, list):
+        yield from _numbered(holder.held, holder.spelled)
+        return
+    is_dict = isinstance(holder.holder, dict)
+    for key, each in holder.held.items():
+        if not isinstance(each, _NO_HOLDERS):
+            yield each, holder.spell(key, is_dict)
+
+
+def _numbered(values: Iterable[object], spelled: str) -> Iterator[tuple[object, str]]:
+    for i, each in enumerate(values):
+        if not isinstance(each, _NO_HOLDERS):
+            yield each, f"{spelled}[{i}]"
 
 
 def _reader(value: object) -> Callable[[object], _Held] | None:

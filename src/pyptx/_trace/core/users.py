@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from functools import lru_cache
 from types import FunctionType, MethodType
 from typing import Final, cast
 
@@ -14,8 +13,6 @@ FRAMEWORKS: Final = frozenset(
     )
 )  # fmt: skip
 """Packages whose classes and functions are no user's."""
-_KNOWN: Final = 1024
-"""Modules whose names are known at most."""
 
 
 def is_users(value: object) -> bool:
@@ -23,9 +20,5 @@ def is_users(value: object) -> bool:
     if isinstance(value, (list, tuple, dict, set, deque)):
         return True
     of = value if isinstance(value, (type, FunctionType, MethodType)) else type(value)
-    return _is_users_module(cast("str", getattr(of, "__module__", None) or "builtins"))
-
-
-@lru_cache(maxsize=_KNOWN)
-def _is_users_module(name: str) -> bool:
-    return name.partition(".")[0] not in FRAMEWORKS
+    module = cast("str", getattr(of, "__module__", None) or "builtins")
+    return module.partition(".")[0] not in FRAMEWORKS

@@ -20,8 +20,8 @@ from pyptx.types import DTYPES, DType
 _ACCESSES: Final = frozenset(("ld", "ldu", "st", "atom", "red"))
 _ELSEWHERE: Final = frozenset(("shared", "param", "local", "const"))
 _FOLLOWED: Final = frozenset(("mov", "cvta", "add", "sub", "mad", "cvt", "selp", "min", "max"))
-_NONE: Final[frozenset[Parameter]] = frozenset()
 """What makes an address of addresses. The result of anything else is no address that is known."""
+_NONE: Final[frozenset[Parameter]] = frozenset()
 
 
 def check_types(body: Sequence[Statement], tensors: Sequence[Tensor]) -> None:
