@@ -63,7 +63,10 @@ SWEPT: Final = (
     (2048, 14336, 4096), (2048, 5120, 5120), (2048, 2112, 7168), (2048, 24576, 1536),
     (8192, 28672, 8192), (128, 2112, 7168), (128, 5120, 13824), (128, 8192, 28672),
     (128, 24576, 1536), (128, 28672, 8192), (256, 4096, 14336), (256, 10240, 8192),
-    (512, 5120, 5120), (1024, 5120, 13824), (2048, 7168, 2048),
+    (512, 5120, 5120), (1024, 5120, 13824), (2048, 7168, 2048), (2048, 4096, 4096),
+    (2048, 5120, 13824), (4096, 5120, 13824), (4096, 4096, 14336), (512, 8192, 28672),
+    (8192, 7168, 2048), (1024, 10240, 8192), (256, 13824, 5120), (1024, 14336, 4096),
+    (16384, 10240, 8192), (16384, 4096, 4096), (16384, 8192, 8192), (16384, 7168, 2048),
 )  # fmt: skip
 """Where matmul_sweep found cuBLAS ahead."""
 ODD_LINES: Final = ((300, 5000, 3000), (500, 5000, 3000), (1000, 5000, 3000), (4096, 5000, 3000))
@@ -74,6 +77,8 @@ WARM: Final = 2
 """Rounds before them, which are not counted."""
 FAR: Final = 1.8
 """Times the least time that is expected: more is not measured."""
+NEAR: Final = 1.3
+"""The same of a shape whose times are guessed from a similar one's."""
 CLOSE: Final = 0.02
 """The largest distance from the product in f32, over its length."""
 SIZES: Final = {
@@ -153,18 +158,19 @@ def _measured(title: str, calls: Calls, flush: Flush) -> Iterator[Summary]:
         if shape.cluster is not None:
             count = f"{shape.clustered} " * (shape.clustered > 2)
             name += f", clusters of {count}{shape.cluster}"
-        name += ", by turns" * shape.pingpong
+        name += ", by turns" * shape.pingpong + ", transposed" * shape.transposed
         yield summarise(
             f"{title}: {name}", "us", times, kind=kind, m=m, n=n, k=k,
             rows=shape.rows, columns=shape.columns, blocks=shape.blocks, stages=shape.stages,
             split=shape.split, cluster=shape.cluster, clustered=shape.clustered,
-            pingpong=shape.pingpong,
+            pingpong=shape.pingpong, transposed=shape.transposed,
             expected=expected[shape], chosen=shape == chosen,
         )  # fmt: skip
 
 
 def likely(product: Product, sizes: tuple[int, int, int]) -> list[Shape]:
-    """The shapes to measure: those that have not been, and those expected to be not too slow."""
+    """The shapes to measure: those expected to be not too slow, of those that have not been
+    measured those expected to be fast."""
     known = {cut.shape for cut in plan.cuts(product)}
     call = plan.Call(product, sizes)
     expected = {
@@ -172,7 +178,11 @@ def likely(product: Product, sizes: tuple[int, int, int]) -> list[Shape]:
         for cut in plan.fitting(plan.candidates(product), product, sizes[0])
     }
     least = min(time for shape, time in expected.items() if shape in known)
-    return [shape for shape, time in expected.items() if shape not in known or time < FAR * least]
+    return [
+        shape
+        for shape, time in expected.items()
+        if time < (FAR if shape in known else NEAR) * least
+    ]
 
 
 def _calls(product: Product, sizes: tuple[int, int, int], place: str = "cuda") -> Calls:

@@ -130,6 +130,7 @@ def read(record: Mapping[str, Any]) -> list[Measurement]:
             notes["rows"], notes["columns"], blocks=notes["blocks"], stages=notes["stages"],
             split=notes["split"], cluster=notes.get("cluster"),
             clustered=notes.get("clustered", 2), pingpong=notes.get("pingpong", False),
+            transposed=notes.get("transposed", False),
         )  # fmt: skip
         call = Call(PRODUCTS[notes["kind"]], (notes["m"], notes["n"], notes["k"]))
         if plan.suits(shape, notes["m"]) and any(
@@ -332,8 +333,9 @@ def _line(tile: Tile, stage: float, rest: float) -> str:
     return f"    {_literal(tile)}: ({stage:.1f}, {rest:.1f}),\n"
 
 
-def _order(tile: Tile) -> tuple[int, int, str, int, bool]:
-    return tile[0], tile[1], tile[2] or "", tile[3], tile[4]
+def _order(tile: Tile) -> tuple[int, int, str, int, bool, bool]:
+    rows, columns, cluster, size, pingpong, transposed = tile
+    return rows, columns, cluster or "", size, pingpong, transposed
 
 
 if __name__ == "__main__":

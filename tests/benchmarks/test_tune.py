@@ -89,7 +89,7 @@ def test_a_gpu_that_behaves_as_the_model_is_met(tune, seed):
 
 def test_the_module_that_is_written_has_the_numbers(tune, tmp_path):
     made = another_gpu(tune, 5)
-    fastest = {(16, "MN", False, 64, 4096, 128): ((64, 128, "columns", 2, False), True)}
+    fastest = {(16, "MN", False, 64, 4096, 128): ((64, 128, "columns", 2, False, False), True)}
     text = tune.written(made, fastest, "NVIDIA Other")
     (tmp_path / "measured.py").write_text(text)
     namespace = runpy.run_path(str(tmp_path / "measured.py"), run_name="pyptx._written")

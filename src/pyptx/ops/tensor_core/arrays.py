@@ -148,6 +148,11 @@ class Sizes:
     k: Reg
     matrices: Reg | None
 
+    @property
+    def transposed(self) -> Sizes:
+        """Those of D^T."""
+        return Sizes(self.n, self.m, self.k, self.matrices)
+
 
 def sizes(product: Product, A: Tensor, D: Tensor) -> Sizes:
     """The sizes of a launch."""

@@ -15,7 +15,7 @@ from pyptx.ops.tensor_core.elements import Elements
 from pyptx.ops.tensor_core.operands import Operand, Team, is_read_once, leaves_first, operand
 from pyptx.ops.tensor_core.promoted import promoting
 from pyptx.ops.tensor_core.ragged import Groups, Parts, Rows
-from pyptx.ops.tensor_core.result import Results
+from pyptx.ops.tensor_core.result import Results, TransposedResults
 from pyptx.ops.tensor_core.scales import Scales
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule, Share
 from pyptx.ops.tensor_core.shape import (
@@ -75,7 +75,8 @@ def _grid(product: Product, shape: Shape, ctas: int) -> str:
     each = shape.cluster_size
     if shape.cluster == "depth":  # threads that fetch the next tile would not come to a barrier
         return f"{arrays.tiles(product, shape.rows, shape.columns)} * {each}"
-    tiles = arrays.tiles(product, shape.all_rows, shape.all_columns)
+    tile = shape.all_rows, shape.all_columns
+    tiles = arrays.tiles(product, *(reversed(tile) if shape.transposed else tile))
     most = clusters_at_once(each, ctas) * each
     return f"min({tiles}{f' * {each}' * (each > 1)}, {most})"
 
@@ -84,13 +85,13 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
     """The kernel's body."""
     names = arrays.names(product, split=shape.split)
     named = dict(zip(names, tensors, strict=True))
-    rank = None
-    if shape.cluster is not None:  # %cluster_ctarank is read in each stage
-        rank = rank_of(reg.from_(ptx.special.ctaid.x(), u32), shape.clustered)
+    if shape.transposed:
+        product = product.transposed
+        named |= {"A": named["B"], "B": named["A"]}
+    rank = _rank(shape)
     a, b = _factors(product, shape, named, rank)
-    consumers = shape.per_tile * (shape.cluster_size if shape.shares else 1)
-    ring = ptx.ring(shape.stages, consumers=consumers)
-    sizes = arrays.sizes(product, named["A"], named["D"])
+    ring = ptx.ring(shape.stages, consumers=shape.readers)
+    sizes = _sizes(product, shape, named)
     operands = [named[name] for name in names if name[0] == "E"]
     elements = Elements(product, sizes, operands, named.get("AMAX"))
     thread = reg.from_(ptx.special.tid.x(), u32)
@@ -134,6 +135,20 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
         end.wait(lane)
 
 
+def _sizes(product: Product, shape: Shape, named: dict[str, Tensor]) -> arrays.Sizes:
+    """Those of the product that the kernel makes."""
+    found = arrays.sizes(product, named["A"], named["D"])
+    return found.transposed if shape.transposed else found
+
+
+def _rank(shape: Shape) -> Reg | None:
+    """A CTA's rank in its cluster, if there are any."""
+    if shape.cluster is None:
+        return None
+    # %cluster_ctarank would be read in each stage.
+    return rank_of(reg.from_(ptx.special.ctaid.x(), u32), shape.clustered)
+
+
 def _give_registers(shape: Shape, count: int, *, inc: bool) -> None:
     """Of a thread; with one warpgroup that multiplies, all have enough."""
     if shape.groups > 1:
@@ -165,7 +180,8 @@ def _fetching(
 def _may_read_once(product: Product, shape: Shape) -> bool:
     """Whether kernels of this shape are those for few rows of D, and a matrix B is for one A."""
     alone = product.b_batched or not product.a_batched
-    return shape.rows <= ROWS and product.ragged is None and alone
+    few = shape.rows <= ROWS and not shape.transposed
+    return few and product.ragged is None and alone
 
 
 def _everybody(shape: Shape) -> None:
@@ -198,7 +214,8 @@ class _End:
             assert rank is not None
             return _End(ClusterSums.of(results, product, shape, elements, rank), None)
         shared = workspace.Workspace(named["SUMS"], named["FLAGS"], shape) if shape.split else None
-        return _End(Results(results, product, shape, elements), shared)
+        made = TransposedResults if shape.transposed else Results
+        return _End(made(results, product, shape, elements), shared)
 
     @property
     def maps(self) -> Sequence[Any]:

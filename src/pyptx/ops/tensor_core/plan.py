@@ -17,174 +17,34 @@ from pyptx._target import Target
 from pyptx.ops._parameters import with_parameters
 from pyptx.ops.tensor_core import arrays, cluster_sums, hopper, measured, mma_sync
 from pyptx.ops.tensor_core.operands import shared_parts
-from pyptx.ops.tensor_core.shape import BLOCK, CTAS, ROWS, SPAN, Major, Product, Shape, Tile
+from pyptx.ops.tensor_core.shape import BLOCK, CTAS, EIGHT, ROWS, SPAN, Major, Product, Shape, Tile
+from pyptx.ops.tensor_core.shapes import (
+    ANY_PROMOTED,
+    CUTS,
+    LOW,
+    OTHERS,
+    PROMOTED_CUTS,
+    PROMOTED_OTHERS,
+)
 from pyptx.ops.tensor_core.times import Call, Cut, expected_ns, tiles_of
 from pyptx.types import DType, bf16, e4m3, e5m2
 
 KEPT: Final = 1024
 """Operations that are kept: one for each kind of product and shape of a kernel."""
 _EVERYWHERE: Final = ("bf16", "cp.async")
-
-
 MOST_GROUPS: Final = 2048
 """Of a product of groups: a CTA has a table of them in shared memory."""
 FEW_GROUPS: Final = 240
 """Their table has room next to two panels of results."""
-
-
-def _either_way(shape: Shape) -> tuple[Cut, Cut]:
-    """A shape whose tiles are whole, and the same with tiles that are split."""
-    stage, tile = measured.TIMES[shape.tile]
-    return Cut(shape, stage, tile), Cut(replace(shape, split=True), stage, tile)
-
-
-def _perhaps(shape: Shape) -> Cut:
-    """Where a shape has not been measured, it takes as long as one of the usual size."""
-    return Cut(shape, *measured.TIMES.get(shape.tile, measured.TIMES[Shape().tile]))
-
-
-def _perhaps_promoted(shape: Shape) -> Cut:
-    """The same where sums are promoted."""
-    times = measured.PROMOTED_TIMES
-    return Cut(shape, *times.get(shape.tile, times[_any_promoted().tile]))
-
-
-def _any_promoted() -> Shape:
-    """The shape for sizes that are known only when the kernel runs, where sums are promoted."""
-    return Shape(128, 128, stages=6, panels=1, band=16)
-
-
-def _promoted(shape: Shape) -> tuple[Cut, Cut]:
-    """The same where sums are promoted."""
-    stage, tile = measured.PROMOTED_TIMES[shape.tile]
-    return Cut(shape, stage, tile), Cut(replace(shape, split=True), stage, tile)
-
-
-CUTS: Final = (
-    *_either_way(Shape(128, 256, stages=4, band=12)),
-    *_either_way(Shape(256, 3 * ROWS, blocks=2, stages=3, panels=3, band=8)),
-    *_either_way(Shape(128, 128, stages=6, band=16)),
-    *_either_way(Shape(64, 256, stages=5, band=16)),
-    *_either_way(Shape(64, 128, stages=8, band=16)),
-    *_either_way(Shape(64, 64, stages=12, band=16)),
-)
-
-
-_DEEP: Final = tuple(
-    Shape(*tile, stages=stages, band=16, cluster="depth", clustered=count)
-    for tile, stages, counts in (
-        ((64, 64), 12, (2, 4, 8)),
-        ((64, 128), 7, (2, 4, 8)),
-        ((64, 256), 4, (2, 4, 8)),
-        ((128, 128), 5, (2, 4, 8)),
-        ((128, 3 * ROWS), 3, (2, 3, 4)),
-    )
-    for count in counts
-)
-"""A tile's sums of each part of K go through the shared memory of a cluster."""
-
-
-PROMOTED_CUTS: Final = (
-    _promoted(Shape(256, 128, blocks=2, stages=4, panels=1, band=12))[0],
-    *_promoted(_any_promoted()),
-    *_promoted(Shape(64, 128, stages=8, band=16)),
-)
-"""Of products whose sums are promoted."""
-LOW: Final = (16, 32)
-"""Rows of the lowest tiles. In one of 64, copies of rows beyond the last take longer than of rows
-that are there: 1 to 16 rows of models' weights took up to 30 % longer than 64."""
-
-
-def _lowered(*shapes: Shape) -> tuple[Shape, ...]:
-    """Each of the shapes with the rows of every low tile."""
-    return tuple(replace(shape, rows=rows) for rows in LOW for shape in shapes)
-
-
-PROMOTED_OTHERS: Final = (
-    _perhaps_promoted(Shape(128, 3 * ROWS, stages=4, band=16)),
-    _perhaps_promoted(Shape(128, 3 * ROWS, stages=4, band=16, split=True)),
-    _perhaps_promoted(Shape(64, 64, stages=12, band=16)),
-    _perhaps_promoted(Shape(64, 64, stages=12, band=16, split=True)),
-    _perhaps_promoted(Shape(128, 64, stages=8, panels=1, band=16)),
-    _perhaps_promoted(Shape(128, 64, stages=8, panels=1, band=16, split=True)),
-    *(
-        _perhaps_promoted(shape if shape.rows == ROWS else replace(shape, stages=4))
-        for shape in _DEEP
-        if shape.columns <= BLOCK  # and scales have room beside the sums
-    ),
-    *map(
-        _perhaps_promoted,
-        _lowered(
-            Shape(64, 64, stages=12, band=16),
-            Shape(64, 64, stages=12, band=16, split=True),
-            Shape(64, 128, stages=8, band=16),
-            Shape(64, 128, stages=7, band=16, cluster="depth"),
-        ),
-    ),
-)
-"""The same, chosen from where they have been measured."""
-
-
 _ROUNDS: Final = 2
 """Rounds of tiles of 64 rows, at most."""
-
-
 _MANY: Final = 2048
 """Rows of the products that were measured in one layout of B."""
 
 
-_TOGETHER: Final = (3, 4, 5, 8)
-"""CTAs that fetch columns of B for each other: of 129 to 512 rows, each has 64."""
-
-
-_PINGPONG: Final = Shape(128, 3 * ROWS, blocks=2, stages=5, panels=1, band=16, pingpong=True)
-_LOW: Final = _lowered(
-    Shape(64, 64, stages=12, band=16),
-    Shape(64, 64, stages=12, band=16, split=True),
-    Shape(64, 64, stages=12, band=16, cluster="columns"),
-    Shape(64, 128, stages=8, band=16),
-    Shape(64, 128, stages=8, band=16, split=True),
-    Shape(64, 128, stages=8, band=16, cluster="columns"),
-    Shape(64, 256, stages=5, band=16),
-    *(shape for shape in _DEEP if shape.rows == ROWS and shape.clustered < 8),
-)
-_BETWEEN: Final = (
-    Shape(256, 5 * ROWS // 2, blocks=2, stages=3, panels=3, band=8),
-    Shape(128, 7 * ROWS // 2, stages=4, panels=1, band=12),
-    Shape(128, 5 * ROWS // 2, stages=5, panels=1, band=16),
-)
-"""With half a panel of columns more or less, which makes another number of tiles: 1024 x 5120 are
-128 of 256 x 160, one round."""
-OTHERS: Final = tuple(
-    map(
-        _perhaps,
-        (
-            _PINGPONG,
-            replace(_PINGPONG, cluster="rows", band=8),
-            replace(_PINGPONG, columns=128, stages=6, cluster="rows", band=8),
-            Shape(128, 3 * ROWS, stages=5, panels=1, band=16),
-            Shape(128, 3 * ROWS, stages=5, panels=1, band=16, split=True),
-            *_BETWEEN,
-            Shape(128, 256, stages=4, band=6, cluster="rows"),
-            Shape(256, 3 * ROWS, blocks=2, stages=3, panels=3, band=8, cluster="columns"),
-            Shape(128, 128, stages=6, band=8, cluster="rows"),
-            Shape(128, 64, stages=8, panels=1, band=16),
-            Shape(128, 128, stages=6, band=16, cluster="columns"),
-            Shape(64, 256, stages=5, band=8, cluster="rows"),
-            *(Shape(64, 256, stages=5, band=4, cluster="rows", clustered=n) for n in _TOGETHER),
-            Shape(64, 128, stages=8, band=16, cluster="columns"),
-            Shape(64, 64, stages=12, band=16, cluster="columns"),
-            *_DEEP,
-            *_LOW,
-        ),
-    )
-)
-"""Clusters, and warpgroups that multiply by turns: chosen from where they have been measured."""
-
-
 def any_size(product: Product) -> Shape:
     """The shape for sizes that are known only when the kernel runs."""
-    return _with_panels(_any_promoted(), product) if product.promoted else Shape()
+    return _with_panels(ANY_PROMOTED, product) if product.promoted else Shape()
 
 
 def _with_panels(shape: Shape, product: Product) -> Shape:
@@ -277,6 +137,9 @@ def fits(shape: Shape, product: Product) -> bool:
     bytes of a row. Two blocks of sums, or wide ones of a stage beside those of the tile, leave an
     epilogue too few registers, but for one that multiplies, and scales of single columns, too.
     """
+    if shape.transposed:
+        whole = replace(shape, transposed=False)
+        return _may_transpose(shape, product) and fits(whole, product.transposed)
     if product.ragged is not None and shape.pingpong:
         return False
     if product.ragged == "K" and shape.split:
@@ -294,19 +157,29 @@ def fits(shape: Shape, product: Product) -> bool:
     if many and not (plain and len(product.results) == 1):
         return False
     widest = 8 if shape.cluster == "depth" else SPAN // min(d.bytes for d in product.results)
-    if _halves(shape, product):
+    if _ends_anywhere(shape, product):
         return True
     if product.b_major == "MN":
         widest = max(widest, SPAN // product.b.bytes)
     return shape.columns % (product.factors * widest) == 0
 
 
-def _halves(shape: Shape, product: Product) -> bool:
-    """Whether the last panel of a tile may be half a panel: of one result of 16 bits. Of B by rows
-    of K, a stage has whole boxes."""
+def _ends_anywhere(shape: Shape, product: Product) -> bool:
+    """Whether the last panel of a tile may be a part of one: of one result of 16 bits.
+
+    Of B by rows of K, a stage has whole boxes, and only half a panel may be left.
+    """
     alone = product.factors == 1 and [d.bytes for d in product.results] == [2]
-    other = shape.cluster is not None or product.promoted or product.ragged is not None
-    return alone and not other and shape.columns % ROWS == ROWS // 2
+    other = shape.cluster == "depth" or product.promoted or product.ragged is not None
+    least = EIGHT if product.b_major == "K" else ROWS // 2
+    return alone and not other and shape.columns % least == 0
+
+
+def _may_transpose(shape: Shape, product: Product) -> bool:
+    """Whether a kernel may make D^T: of sums alone that become 16 bits, of factors of 16 bits."""
+    narrow = [d.bytes for d in (product.a, product.b, *product.results)] == [2, 2, 2]
+    alone = product.epilogue is None and product.ragged is None and not product.promoted
+    return narrow and alone and shape.cluster != "depth" and not shape.is_low
 
 
 def _shares(shape: Shape, product: Product) -> bool:

@@ -10,7 +10,7 @@ from pyptx import Layout, Reg, SharedTile, Tensor, ptx, smem
 from pyptx.ops.tensor_core.elements import Elements, store_eights
 from pyptx.ops.tensor_core.schedule import Place, low
 from pyptx.ops.tensor_core.shape import ROWS, SPAN, Product, Shape, barrier_of, first_sum
-from pyptx.types import bf16, f16
+from pyptx.types import DType, bf16, f16
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,8 @@ class Panel:
     values: Sequence[Reg]
 
 
+_SWIZZLES: Final = {32: ("32B", Layout.TMA_32B), 64: ("64B", Layout.TMA_64B)}
+"""Of rows of so many bytes in shared memory."""
 _TOGETHER: Final = 64
 """Columns of a tile that are added up together, if a panel has not more."""
 
@@ -46,19 +48,28 @@ class Results:
             first, (shape.groups * shape.panels, ROWS, SPAN // first.bytes), swizzle="128B"
         )
         self.held: list[SharedTile] = [held.view(dtype) for dtype in self.types]
-        self.maps: list[Any] = [
-            self._map(tensor, tile, Layout.TMA_128B)
-            for tensor, tile in zip(tensors, self.held, strict=True)
-        ]
-        self.half: SharedTile | None = None
-        if shape.columns // product.factors % self.unit:  # of a tile with one result of 16 bits
-            self.half = smem.alloc(first, (shape.groups, ROWS, self.unit // 2), swizzle="64B")
-            self.maps.append(self._map(tensors[0], self.half, Layout.TMA_64B))
+        self.maps: list[Any] = []
+        self.rest: SharedTile | None = None
+        """Of a warpgroup, the last panel of a tile whose columns are no whole panels."""
+        self.left = shape.columns // product.factors % self.unit
+        """Columns beside whole panels, of a tile with one result of 16 bits."""
+        self.describe()
 
-    def _map(self, tensor: Tensor, tile: SharedTile, layout: Layout) -> Any:
+    def describe(self) -> None:
+        """Make the tensor maps."""
+        for tensor, tile in zip(self.tensors, self.held, strict=True):
+            self._map(tensor, tile.shape[-1], Layout.TMA_128B)
+        if self.left:
+            first = self.types[0]
+            swizzle, layout = _SWIZZLES.get(self.left * first.bytes, (None, Layout.ROW))
+            panels = self.shape.groups, ROWS, self.left
+            self.rest = smem.alloc(first, panels, swizzle=swizzle, align=None if swizzle else SPAN)
+            self._map(self.tensors[0], self.left, layout)
+
+    def _map(self, tensor: Tensor, columns: int, layout: Layout) -> None:
         """The tensor map of a result, in boxes of a panel."""
-        matrix = (1,) if self.batched else ()
-        return tensor.tma_desc((*matrix, min(self.shape.rows, ROWS), tile.shape[-1]), layout=layout)
+        box = min(self.shape.rows, ROWS), columns
+        self.maps.append(tensor.tma_desc((*((1,) * self.batched), *box), layout=layout))
 
     def units(self, values: Sequence[Reg]) -> list[list[range]]:
         """What of a thread's sums of a block is written together: of each matrix B as many."""
@@ -161,16 +172,23 @@ class Results:
                     yield Panel(i, at, numbers[j * count : (j + 1) * count])
 
     def _place_of(self, panel: Panel, slot: Reg, group: Reg) -> tuple[SharedTile, Reg]:
-        """The panels of which this one is, and its number; of a half one a warpgroup has one."""
-        if self.half is not None and 2 * len(panel.values) < self.unit:
-            return self.half, group
+        """The panels of which this one is, and its number; of the rest a warpgroup has one."""
+        if self.rest is not None and self._is_rest(panel):
+            return self.rest, group
         return self.held[panel.result], slot
 
+    def _is_rest(self, panel: Panel) -> bool:
+        """Whether a panel has the columns that are left beside whole ones."""
+        return self.left > 0 and 2 * len(panel.values) < self.unit
+
     def _copy(self, panel: Panel, held: SharedTile, slot: Reg, row: Reg, place: Place) -> None:
+        self._copy_box(panel, held[slot], [place.column + panel.column, row], place)
+
+    def _copy_box(self, panel: Panel, held: Any, coord: Sequence[Reg], place: Place) -> None:
         copy = ptx.cp.async_.bulk.tensor_3d if self.batched else ptx.cp.async_.bulk.tensor_2d
-        coord = [place.column + panel.column, row, *(place.matrix if self.batched else [])]
-        described = self.maps[-1] if held is self.half else self.maps[panel.result]
-        copy.store(dst=described, src=held[slot], coord=coord)
+        described = self.maps[-1 if self._is_rest(panel) else panel.result]
+        matrix = place.matrix if self.batched else []
+        copy.store(dst=described, src=held, coord=[*coord, *matrix])
 
     def _store(self, panel: Panel, held: SharedTile, slot: Reg, lane: Reg) -> None:
         """A panel to shared memory: of each 8 columns a thread has 2 in one row, 2 eight below."""
@@ -178,11 +196,9 @@ class Results:
         if dtype in (bf16, f16):
             warp, within = lane >> 5, lane & 31
             row = (warp << 4) + (within & 15)
-            pack = ptx.inst[f"cvt.rn.{dtype}x2.f32"]
-            packed = [pack(values[i + 1], values[i]) for i in range(0, len(values), 2)]
-            for i in range(0, len(packed), 4):
+            for i, packed in _in_fours(dtype, values):
                 where = held.address(slot, row, ((within >> 4) << 3) + 4 * i)
-                ptx.stmatrix(smem=where, regs=packed[i : i + 4])
+                ptx.stmatrix(smem=where, regs=packed, layout=f"x{len(packed)}")
             return
         row, column = first_sum(lane)
         for i in range(0, len(values), 4):
@@ -199,3 +215,47 @@ class Results:
         """Wait until the last copies have read: shared memory is theirs until then."""
         with ptx.if_(lane == 0):
             ptx.cp.async_.bulk.wait_group(0, read=True)
+
+
+class TransposedResults(Results):
+    """The same where the kernel makes D^T, of 16 or 32 bits: the 64 rows of a panel are one or two
+    times 128 bytes of each row of D."""
+
+    def describe(self) -> None:
+        self.width = SPAN // self.types[0].bytes
+        for lines in (self.unit, *((self.left,) * (self.left > 0))):
+            box = *((1,) * self.batched), lines, self.width
+            self.maps.append(self.tensors[0].tma_desc(box, layout=Layout.TMA_128B))
+
+    def _copy(self, panel: Panel, held: SharedTile, slot: Reg, row: Reg, place: Place) -> None:
+        for first in range(0, ROWS, self.width):
+            line = first // self.width * self.unit
+            coord = [row + first if first else row, place.column + panel.column]
+            self._copy_box(panel, held.address(slot, line, 0), coord, place)
+
+    def _store(self, panel: Panel, held: SharedTile, slot: Reg, lane: Reg) -> None:
+        """Matrices of 8 by 8 of 16 bits are transposed on their way: lanes have addresses of their
+        columns."""
+        dtype, values = self.types[panel.result], panel.values
+        if dtype.bits == 16:
+            warp, within = lane >> 5, lane & 31
+            line = ((within >> 4) << 3) + (within & 7)
+            across = (warp << 4) + (within & 8)
+            for i, packed in _in_fours(dtype, values):
+                where = held.address(slot, line + 4 * i, across)
+                ptx.stmatrix(smem=where, regs=packed, layout=f"x{len(packed)}", trans=True)
+            return
+        row, column = first_sum(lane)
+        line = low(row >> 5, self.unit) + column
+        for i, value in enumerate(values):  # of each 8 columns two in one row, two eight below
+            across = (row & 31) + (8 if i & 2 else 0)
+            place = held.address(slot, line + (2 * (i & ~3) + (i & 1)), across)
+            ptx.inst.st.shared.b32(place, value)
+
+
+def _in_fours(dtype: DType, values: Sequence[Reg]) -> Iterator[tuple[int, list[Reg]]]:
+    """Pairs of neighbours, as many as one `stmatrix` stores, and the number of the first."""
+    pack = ptx.inst[f"cvt.rn.{dtype}x2.f32"]
+    packed = [pack(values[i + 1], values[i]) for i in range(0, len(values), 2)]
+    for i in range(0, len(packed), 4):
+        yield i, packed[i : i + 4]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 from pyptx import Reg, device, ptx
@@ -15,15 +15,17 @@ Major: TypeAlias = Literal["K", "MN"]
 Blocks: TypeAlias = Literal["block", "column"]
 Spread: TypeAlias = Literal["M", "K", "G"]
 Cluster: TypeAlias = Literal["rows", "columns", "depth"]
-Tile: TypeAlias = "tuple[int, int, Cluster | None, int, bool]"
+Tile: TypeAlias = "tuple[int, int, Cluster | None, int, bool, bool]"
 """Rows and columns that a CTA multiplies at a time, what the CTAs of its cluster divide, how many
-CTAs that has, and whether a CTA's warpgroups multiply by turns."""
+CTAs that has, whether a CTA's warpgroups multiply by turns, and whether D is transposed."""
 BLOCK: Final = 128
 """Values of K, and columns of B, that have one scale in a product with block scales."""
 WARPGROUP: Final = 128
 """Threads of a warpgroup."""
 ROWS: Final = 64
 """Rows of A that one `wgmma` multiplies."""
+EIGHT: Final = 8
+"""Columns of B that one `wgmma` multiplies any multiple of, up to 256."""
 SPAN: Final = 128
 """Bytes of the widest swizzle: what a stage has of each row of A and column of B along K."""
 HOPPER: Final = device.of(Target.parse("sm_90a"))
@@ -123,6 +125,14 @@ class Product:
         return KINDS.get(self.a, self.a), KINDS.get(self.b, self.b)
 
     @property
+    def transposed(self) -> Product:
+        """D^T = B^T A^T, of the same arrays: what is K-major stays so."""
+        return replace(
+            self, a=self.b, b=self.a, a_major=self.b_major, b_major=self.a_major,
+            a_batched=self.b_batched, b_batched=self.a_batched,
+        )  # fmt: skip
+
+    @property
     def kind(self) -> tuple[int, Major, bool]:
         """What its measured sizes are listed by: bits of an element, B's layout, and whether sums
         are promoted."""
@@ -153,6 +163,8 @@ class Shape:
     clustered      CTAs of such a cluster
     pingpong       whether two warpgroups make tiles by turns: one multiplies while the other's
                    results are written
+    transposed     whether the kernel makes D^T = B^T A^T: rows are those of D^T, which are columns
+                   of D. `wgmma` multiplies 64 rows and any multiple of 8 columns
     """
 
     rows: int = 128
@@ -165,11 +177,15 @@ class Shape:
     cluster: Cluster | None = None
     clustered: int = 2
     pingpong: bool = False
+    transposed: bool = False
 
     @property
     def tile(self) -> Tile:
         """What its measured times are listed by."""
-        return self.rows, self.columns, self.cluster, self.cluster_size, self.pingpong
+        return (
+            self.rows, self.columns, self.cluster, self.cluster_size, self.pingpong,
+            self.transposed,
+        )  # fmt: skip
 
     @property
     def cluster_size(self) -> int:
@@ -200,6 +216,11 @@ class Shape:
     def per_tile(self) -> int:
         """Warpgroups that multiply a tile."""
         return max(self.rows, ROWS) // (ROWS * self.blocks)
+
+    @property
+    def readers(self) -> int:
+        """Warpgroups that read a stage, of all CTAs that it is fetched for."""
+        return self.per_tile * (self.cluster_size if self.shares else 1)
 
     @property
     def is_low(self) -> bool:

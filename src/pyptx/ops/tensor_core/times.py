@@ -8,7 +8,7 @@ measurements (`measured`), by `make tune`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pyptx.ops.tensor_core import measured
@@ -42,9 +42,17 @@ class Call:
     matrices: int = 1
     ctas: int = CTAS
 
+    @property
+    def transposed(self) -> Call:
+        """The call of D^T."""
+        m, n, k = self.sizes
+        return replace(self, product=self.product.transposed, sizes=(n, m, k))
+
 
 def expected_ns(cut: Cut, call: Call, common: Common = measured.COMMON) -> float:
     """How long a kernel of this shape takes."""
+    if cut.shape.transposed:
+        call = call.transposed
     multiplying, handed_over = _on_the_sms(cut, call, common)
     waiting = common.first_bytes + _moved(cut.shape, call) / common.memory
     order = common.overlap
