@@ -48,7 +48,8 @@ _APART: Final = 30.0
 _STEP: Final = 2.0**-26
 """The difference of a logarithm by which its slope is found."""
 _SLOWER: Final = 0.005
-"""What a choice may lose of the fastest shape."""
+"""What a choice may lose of the fastest shape, or of a long product, whose times vary more."""
+_SLOWER_LONG: Final = 0.01
 _LONG: Final = 250_000.0
 """Nanoseconds of a product in which power limits the clock."""
 _LIKELY: Final = 1.05
@@ -222,10 +223,18 @@ def quality(
     """
     far = statistics.fmean(abs(made.expected(one) / one.took - 1) for one in measurements)
     lost = [
-        0.0 if fastest and _sizes(each[0]) in fastest else _lost(made, each)
+        0.0 if fastest and _sizes(each[0]) in fastest else _lost_by(made, fastest or {}, each)
         for each in by_size(measurements)
     ]
     return far, statistics.fmean(lost)
+
+
+def _lost_by(made: Fit, fastest: Fastest, each: Sequence[Measurement]) -> float:
+    """How much slower than the fastest shape of a size its choice is."""
+    call = each[0].call
+    stand = plan.fastest(fastest, call.product, *call.sizes)
+    took = [one.took for one in each if (one.tile, one.shape.split) == stand]
+    return took[0] / min(one.took for one in each) - 1 if took else _lost(made, each)
 
 
 def _lost(made: Fit, each: Sequence[Measurement]) -> float:
@@ -253,17 +262,20 @@ def _sizes(one: Measurement) -> Sizes:
 def exceptions(made: Fit, measurements: Sequence[Measurement]) -> Fastest:
     """The fastest shapes of the sizes for which the choice by expected times is slower.
 
-    Those of more rows first, which may stand for fewer (`plan.fastest`).
+    Those of more rows first, which may stand for fewer, and of B as (K, N), which may stand for
+    (N, K) (`plan.fastest`).
     """
     found: Fastest = {}
-    for each in sorted(by_size(measurements), key=lambda each: -each[0].call.sizes[0]):
+    for each in sorted(by_size(measurements), key=_stands):
         best = min(plausible(made, each), key=lambda one: one.took)
-        stand = plan.fastest(found, best.call.product, *best.call.sizes)
-        took = [one.took for one in each if (one.tile, one.shape.split) == stand]
-        lost = took[0] / best.took - 1 if took else _lost(made, each)
-        if lost > _SLOWER:
+        if _lost_by(made, found, each) > (_SLOWER_LONG if best.took > _LONG else _SLOWER):
             found[_sizes(best)] = (best.tile, best.shape.split)
     return found
+
+
+def _stands(each: Sequence[Measurement]) -> tuple[int, bool]:
+    call = each[0].call
+    return -call.sizes[0], call.product.b_major == "K"
 
 
 def plausible(made: Fit, each: Sequence[Measurement]) -> list[Measurement]:
