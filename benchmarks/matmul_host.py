@@ -32,7 +32,7 @@ from pyptx.ops.tensor_core import plan
 SMALL: Final = (64, 128, 256)
 CALLS: Final = 1000
 ROUNDS: Final = 11
-RUNS: Final = 5
+RUNS: Final = 3
 OURS: Final = "pyptx.ops.matmul"
 THEIRS: Final = "jax.numpy.matmul"
 OUR_TORCH: Final = "pyptx.torch.matmul"

@@ -15,6 +15,8 @@ from jax.sharding import PartitionSpec as P  # noqa: E402
 
 import pyptx  # noqa: E402
 from pyptx import ops  # noqa: E402
+from pyptx.ops.tensor_core import plan  # noqa: E402
+from pyptx.ops.tensor_core.shape import Shape  # noqa: E402
 
 from .sharded import BF16, E4M3, F32, GATHER, REDUCE, SCATTER, check, mesh, normal, squares  # noqa: E402
 
@@ -91,6 +93,19 @@ def test_parts_are_rounded_once(out):
     arrays = a, b
     program = check(mesh(4), (ops.matmul, jnp.matmul), arrays, DEPTH, out, 4e-3)
     assert re.findall(r"= (\w+)\[[\d,]*\]\S* reduce-scatter\(", program.as_text()) == ["f32"]
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_tiles_of_any_width_add_up_parts_in_32_bits(monkeypatch, transposed):
+    shape = Shape(64, 72, stages=3, panels=1, transposed=transposed)
+    asked: list[object] = []
+    monkeypatch.setattr(plan, "choose", lambda *given: asked.append(given) or shape)
+    arrays = normal(40, 256, dtype=BF16), normal(96, 256, dtype=BF16, seed=1)
+    functions = ((lambda a, b, f=f: f(a, b.T)) for f in (ops.matmul, jnp.matmul))
+    specs = P(None, "x"), P(None, "x")
+    program = check(mesh(4), functions, arrays, specs, P("x"), 4e-3)
+    assert re.findall(r"= (\w+)\[[\d,]*\]\S* reduce-scatter\(", program.as_text()) == ["f32"]
+    assert asked
 
 
 def test_transposed_operands_and_two_dimensions_that_are_summed():

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.ops.tensor_core.products import built, emulated, factors, in_memory
 
-from pyptx.ops.tensor_core import mma_sync, plan
-from pyptx.ops.tensor_core.epilogue import Layer
+from pyptx.ops.tensor_core import hopper, mma_sync, plan
+from pyptx.ops.tensor_core.epilogue import SCALED, Layer
 from pyptx.ops.tensor_core.schedule import FRACTIONS, LEAST, MOST
 from pyptx.ops.tensor_core.shape import Product, Shape
 from pyptx.types import bf16, e4m3, e5m2, f16, f32, s8, s32, u8
@@ -140,9 +140,13 @@ IN_ANY_CLUSTERS = pytest.mark.parametrize("shape", [*CLUSTERS, *DEEP], ids=str)
 def test_clusters_of_every_layout(a_major, b_major, shape, ctas):
     """CTAs that are too many for whole clusters are not launched, and one cluster always is."""
     product = Product(bf16, bf16, bf16, a_major, b_major)
-    # Half of what is shared is whole boxes.
-    shared, major = (shape.columns, b_major) if shape.cluster == "rows" else (shape.rows, a_major)
-    assert plan.fits(shape, product) == (shared // 2 % (8 if major == "K" else 64) == 0)
+    # Half of what is shared is whole boxes, and so are columns, or half a box is left.
+    made = product.transposed if shape.transposed else product
+    by_rows = shape.cluster == "rows"
+    shared, major = (shape.columns, made.b_major) if by_rows else (shape.rows, made.a_major)
+    halves = shared // 2 % (8 if major == "K" else 64) == 0
+    boxes = made.b_major == "K" or shape.columns % 32 == 0
+    assert plan.fits(shape, product) == (halves and boxes)
     if plan.fits(shape, product):
         kernel = built(product, replace(shape, band=2, stages=2), ctas)
         assert emulated(kernel, product, 328, 392, 200) <= 1
@@ -179,7 +183,8 @@ def test_clusters_of_eight_bits(shape):
 def test_clusters_fetch_what_they_share_once(shape):
     """Each CTA gives a part of the shared lines to all, in whole boxes; or has none to give."""
     text = built(Product(bf16, bf16, bf16, "K", "K"), shape).ptx()
-    loops = 2 if shape.rows == 64 else 1  # with a cache policy, and without
+    # With a cache policy, and without.
+    loops = 2 if shape.rows == 64 and not shape.transposed else 1
     assert text.count(".multicast::cluster") == loops
 
 
@@ -373,13 +378,24 @@ def test_results_are_the_same_in_every_run_and_with_any_threads():
 
 # ---- tiles between panels ------------------------------------------------------------------------
 
-BETWEEN = [shape for shape in OTHERS if shape.columns % 64]
-"""The last panel of a result is half a panel, and B by rows of K has boxes with more columns."""
+BETWEEN = [shape for shape in OTHERS if shape.columns % 64 and not shape.transposed]
+"""The last panel of a result is a part of one, and B by rows of K has boxes with more columns."""
+HALF = [shape for shape in BETWEEN if shape.columns % 64 == 32 and shape.cluster is None]
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("shape", BETWEEN, ids=str)
-@pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
+def layouts(shape):
+    """A's and B's: columns that are no half panels are for B as (N, K)."""
+    found = [majors for majors in MAJORS if plan.fits(shape, Product(bf16, bf16, bf16, *majors))]
+    assert found
+    assert len(found) == len(MAJORS) or {b for _, b in found} == {"K"}
+    return found
+
+
+EACH_BETWEEN = [(shape, *majors) for shape in BETWEEN for majors in layouts(shape)]
+
+
+@pytest.mark.sampled(12)
+@pytest.mark.parametrize(("shape", "a_major", "b_major"), EACH_BETWEEN, ids=str)
 @pytest.mark.parametrize("kind", [bf16, f16], ids=str)
 @pytest.mark.parametrize("columns", [152, 456])
 def test_tiles_between_panels(shape, a_major, b_major, kind, columns):
@@ -387,7 +403,19 @@ def test_tiles_between_panels(shape, a_major, b_major, kind, columns):
     assert emulated(built(product, shape, 4), product, 328, columns, 200) <= 1
 
 
-@pytest.mark.parametrize("shape", BETWEEN, ids=str)
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("columns", range(8, 264, 8))
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("d", [bf16, f32], ids=str)
+def test_every_number_of_columns(columns, transposed, d):
+    """Results of 32 bits are what devices make that have parts of K."""
+    shape = Shape(64, columns, stages=3, panels=1, transposed=transposed)
+    product = Product(bf16, bf16, d, "K", "K")
+    assert plan.fits(shape, replace(product, d=bf16))
+    assert emulated(hopper.build(product, shape, 4), product, 136, 2 * columns + 8, 72) <= 1
+
+
+@pytest.mark.parametrize("shape", HALF, ids=str)
 def test_tiles_between_panels_of_eight_bits_and_batches(shape):
     product = Product(e4m3, e5m2, bf16, "K", "K")
     a, b = factors(product, 200, 464, 272)
@@ -400,9 +428,9 @@ def test_tiles_between_panels_of_eight_bits_and_batches(shape):
     assert emulated(built(product, shape, 3), product, 72, 264, 136) <= 1
 
 
-@pytest.mark.parametrize("shape", BETWEEN, ids=str)
+@pytest.mark.parametrize("shape", HALF, ids=str)
 def test_what_tiles_between_panels_are_not_for(shape):
-    """Results of another width, a pair of matrices, groups, block scales, clusters."""
+    """Results of another width, a pair of matrices, groups, block scales, clusters along K."""
     fits = plan.fits
     assert fits(shape, Product(bf16, bf16, bf16))
     assert fits(shape, Product(bf16, bf16, f32, b_major="K"))  # whole panels of 32 columns
@@ -410,7 +438,63 @@ def test_what_tiles_between_panels_are_not_for(shape):
     assert not fits(shape, Product(bf16, bf16, e4m3))
     assert not fits(shape, Product(bf16, bf16, bf16, b_batched=True, ragged="M"))
     assert not fits(shape, Product(bf16, bf16, bf16, rounded=True))
-    assert not fits(replace(shape, cluster="columns"), Product(bf16, bf16, bf16))
+    assert not fits(replace(shape, cluster="depth"), Product(bf16, bf16, bf16))
+    assert fits(replace(shape, columns=shape.columns + 8), Product(bf16, bf16, bf16, b_major="K"))
+    assert not fits(replace(shape, columns=shape.columns + 8), Product(bf16, bf16, bf16))
+    assert not fits(
+        replace(shape, columns=shape.columns + 4), Product(bf16, bf16, bf16, b_major="K")
+    )
+
+
+# ---- D transposed --------------------------------------------------------------------------------
+
+TRANSPOSED = [shape for shape in OTHERS if shape.transposed]
+
+
+@pytest.mark.sampled(12)
+@pytest.mark.parametrize("shape", TRANSPOSED, ids=str)
+@pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
+@pytest.mark.parametrize(("kind", "d"), [(bf16, bf16), (f16, f16), (bf16, f32)], ids=str)
+@pytest.mark.parametrize("batches", [(False, False), (True, True), (True, False)], ids=str)
+def test_transposed(shape, a_major, b_major, kind, d, batches):
+    product = Product(kind, kind, d, a_major, b_major, *batches)
+    if not plan.fits(shape, replace(product, d=kind)):
+        # Rows come in whole boxes then, and so do columns that CTAs fetch for each other.
+        assert a_major == "MN" or (b_major == "MN" and shape.cluster == "columns")
+        return
+    assert emulated(built(product, shape, 4), product, 328, 456, 200, 2) <= 1
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("columns", [64, 88, 160])
+@pytest.mark.parametrize("d", [bf16, f32], ids=str)
+@pytest.mark.parametrize("ctas", [3, 7])
+def test_transposed_tiles_that_are_split(columns, d, ctas):
+    shape = Shape(128, columns, stages=4, panels=1, split=True, transposed=True)
+    product = Product(bf16, bf16, d)
+    assert emulated(hopper.build(product, shape, ctas), product, 200, 392, 1040) <= 1
+
+
+@pytest.mark.parametrize("sizes", [(1, 8, 8), (8, 16, 8), (9, 520, 1000), (257, 64, 520)], ids=str)
+def test_sizes_of_transposed(sizes):
+    """Rows of A may be any number; in memory those of B, D and A are multiples of 16 bytes."""
+    product = Product(bf16, bf16, bf16)
+    shape = Shape(64, 256, stages=4, panels=1, transposed=True)
+    assert emulated(built(product, shape, 5), product, *sizes) <= 1
+
+
+@pytest.mark.parametrize("shape", TRANSPOSED, ids=str)
+def test_what_transposed_tiles_are_not_for(shape):
+    """Epilogues, groups, promoted sums, other widths than 16 bits, low tiles, clusters along K."""
+    fits, product = plan.fits, Product(bf16, bf16, bf16, "K", "K")
+    assert fits(shape, product)
+    assert not fits(shape, replace(product, epilogue=SCALED, batches=(False, False)))
+    assert not fits(shape, Product(bf16, bf16, bf16, b_batched=True, ragged="M"))
+    assert not fits(shape, replace(product, rounded=True))
+    assert not fits(shape, replace(product, d=f32))
+    assert not fits(shape, Product(e4m3, e4m3, bf16, "K", "K"))
+    assert not fits(replace(shape, rows=16), product)
+    assert not fits(replace(shape, cluster="depth"), product)
 
 
 # ---- the assembler -------------------------------------------------------------------------------
@@ -423,10 +507,22 @@ def test_multiplications_stay_asynchronous(cut, a_major, b_major):
     """The assembler says so where it has to run one after another, and kernels spill nothing."""
     product = Product(bf16, bf16, bf16, a_major, b_major)
     if not plan.fits(cut.shape, product):
-        assert cut.shape.cluster or (cut.shape.is_low and a_major == "MN")
+        whole = cut.shape.columns % 64 == 0
+        assert cut.shape.cluster or (cut.shape.is_low and a_major == "MN") or not whole
         return
     kernel = built(product, cut.shape)
     cubin = kernel.cubin()
     assert cubin.spill_stores == cubin.spill_loads == 0
     assert not cubin.warnings, cubin.log
     assert "serialized" not in cubin.log
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("shape", [*BETWEEN, *TRANSPOSED], ids=str)
+@pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
+@pytest.mark.parametrize("d", [bf16, f32], ids=str)
+def test_what_fits_has_room(shape, a_major, b_major, d):
+    """Whole boxes and sums in 32 bits, as devices have them that have parts of K, need more."""
+    product = Product(bf16, bf16, bf16, a_major, b_major)
+    if plan.fits(shape, product):
+        built(replace(product, d=d), shape).ptx()

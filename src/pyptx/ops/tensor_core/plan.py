@@ -25,6 +25,7 @@ from pyptx.ops.tensor_core.shapes import (
     OTHERS,
     PROMOTED_CUTS,
     PROMOTED_OTHERS,
+    have_room,
 )
 from pyptx.ops.tensor_core.times import Call, Cut, expected_ns, tiles_of
 from pyptx.types import DType, bf16, e4m3, e5m2
@@ -167,8 +168,12 @@ def _ends_anywhere(shape: Shape, product: Product) -> bool:
     """
     alone = product.factors == 1 and [d.bytes for d in product.results] == [2]
     other = shape.cluster == "depth" or product.promoted or product.ragged is not None
-    least = EIGHT if product.b_major == "K" else ROWS // 2
-    return alone and not other and shape.columns % least == 0
+    if not alone or other:
+        return False
+    if product.b_major == "K":
+        return shape.columns % EIGHT == 0
+    boxes = -(-shape.columns // ROWS) * ROWS
+    return shape.columns % (ROWS // 2) == 0 and have_room(shape, boxes)
 
 
 def _may_transpose(shape: Shape, product: Product) -> bool:

@@ -16,6 +16,8 @@ from pyptx.ops.tensor_core.times import Cut
 _MOST_STAGES: Final = 12
 _PANEL: Final = ROWS * SPAN
 """Bytes of shared memory in which 64 rows of a result wait."""
+_ROOM: Final = HOPPER.cta_shared - 2 * KIB
+"""Bytes of shared memory for stages and results, beside mbarriers."""
 ANY_PROMOTED: Final = Shape(128, 128, stages=6, panels=1, band=16)
 """The shape for sizes that are known only when the kernel runs, where sums are promoted."""
 
@@ -159,11 +161,20 @@ def _of_width(
         band=16 if cluster is None else 8, cluster=cluster, pingpong=pingpong,
         transposed=transposed,
     )  # fmt: skip
-    # Of results of 16 bits, or of 32 where devices have parts of K.
-    left = max(columns * size % SPAN for size in (2, 4))
-    rest = 0 if transposed else ROWS * left
-    room = HOPPER.cta_shared - 2 * KIB - shape.groups * (_PANEL + rest)
+    room = _ROOM - _ends(shape)
     return replace(shape, stages=min(_MOST_STAGES, room // ((rows + columns) * SPAN)))
+
+
+def _ends(shape: Shape) -> int:
+    """Bytes of shared memory for the results, of 16 bits, or of 32 where devices have parts of
+    K."""
+    left = 0 if shape.transposed else max(shape.columns * size % SPAN for size in (2, 4))
+    return shape.groups * (shape.panels * _PANEL + ROWS * left)
+
+
+def have_room(shape: Shape, columns: int) -> bool:
+    """Whether shared memory has room where a stage has so many columns of B, of 16 bits."""
+    return shape.stages * (shape.rows + columns) * SPAN + _ends(shape) <= _ROOM
 
 
 _WIDTHS: Final = (
