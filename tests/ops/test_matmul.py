@@ -16,6 +16,7 @@ from jax.sharding import PartitionSpec as P  # noqa: E402
 
 import pyptx  # noqa: E402
 from pyptx import CallError, ops  # noqa: E402
+from pyptx.ops import _matmul_jax  # noqa: E402
 from pyptx.ops.tensor_core import plan  # noqa: E402
 from pyptx.ops.tensor_core.shape import Product  # noqa: E402
 from pyptx.types import bf16  # noqa: E402
@@ -54,6 +55,37 @@ def test_values(shapes, dtype):
     assert d.dtype == dtype
     exact = np.asarray(a).astype(np.float64) @ np.asarray(b).astype(np.float64)
     assert off(d, exact) < TOLERANCE[np.dtype(dtype).name]
+
+
+KEPT = [
+    ((64, 72), (72, 40), {}, True), ((2, 24, 72), (72, 40), {}, True),
+    ((64, 72), (72, 40), {"out_dtype": jnp.float32}, True), ((33, 72), (72, 40), {}, True),
+    ((64, 71), (71, 40), {}, False), ((64, 72), (72, 41), {}, False),
+    ((72,), (72, 40), {}, False), ((2, 24, 72), (2, 72, 40), {}, False),
+    ((64, 72), (72, 40), {"activation": "relu"}, False), ((0, 72), (72, 40), {}, False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("of_a", "of_b", "options", "kept"), KEPT, ids=str)
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])
+def test_a_product_that_is_one_launch_is_kept(of_a, of_b, options, kept, dtype, monkeypatch):
+    """Called again, it needs no checks; whatever else is called gives what it gave before."""
+    known = {}
+    monkeypatch.setattr(_matmul_jax, "KNOWN", known)
+    a, b = normal(of_a, dtype), normal(of_b, dtype, 1)
+    first = ops.matmul(a, b, **options)
+    assert len(known) == (kept and dtype != jnp.float32)
+    again, jitted = ops.matmul(a, b, **options), jax.jit(partial(ops.matmul, **options))(a, b)
+    host = ops.matmul(np.asarray(a), np.asarray(b), **options)
+    for found in (again, jitted, host):
+        assert isinstance(found, jax.Array)
+        assert (found.shape, found.dtype) == (first.shape, first.dtype)
+        assert np.array_equal(found, first)
+    others = jax.vmap(partial(ops.matmul, **options), (0, None))(jnp.stack([a, a]), b)
+    assert off(others[1], first) < TOLERANCE[np.dtype(dtype).name]
+    jax.grad(lambda a: ops.matmul(a, b, **options).astype(jnp.float32).sum())(a)
+    with pytest.raises(CallError, match="a has shape"):
+        ops.matmul(a[..., 1:], b, **options)
 
 
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, cast
 
 import jax
@@ -118,6 +118,11 @@ def located(
             location=where,
             notes=(("help", "jax.grad, jax.vjp and jax.jacrev work"),),
         ) from error
+
+
+def is_traced(arrays: Iterable[Any]) -> bool:
+    """Whether any of the arrays stands for others: under `jax.jit`, `jax.grad` or `jax.vmap`."""
+    return any(isinstance(array, core.Tracer) for array in arrays)
 
 
 def as_jax(*arrays: Any) -> list[Any]:

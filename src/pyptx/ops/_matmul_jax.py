@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jax.numpy
 
+from pyptx import KernelSequence, PtxError
 from pyptx._calls import binding
 from pyptx._source import call_site
 from pyptx.errors import CallError
@@ -41,6 +42,7 @@ from pyptx.ops._matmul_derivative import (
     underived,
     underived_rows,
 )
+from pyptx.ops._matmul_launch import alone, computed
 from pyptx.ops._matmul_options import (
     check_activation,
     check_epilogue,
@@ -57,6 +59,8 @@ from pyptx.types import DType
 
 _jax: Any = jax  # for what JAX annotates in part
 jnp: Any = jax.numpy
+KNOWN: Final[dict[object, KernelSequence]] = {}
+"""The kernels of products of two arrays alone that were made before, which need no checks again."""
 
 
 @binding(CallError, "matmul")
@@ -124,10 +128,17 @@ def matmul(
     If rows in memory are not a multiple of 16 bytes, a copy pads them first. The order of a sum
     depends only on the sizes, so results are the same in every run. Raises CallError.
     """
+    more = a_scale, b_scale, bias, activation, residual, out_scale
+    applied = any(x is not None for x in more)
+    plain = not applied and amax is False
+    if plain:
+        try:
+            return KNOWN[_kind(a, b, out_dtype, precision)](a, b)
+        except (AttributeError, KeyError, TypeError, PtxError):
+            pass  # not known yet, or refused: what follows finds the line that is to blame
     where = call_site()
     dtype = check_types("matmul", where, a=a, b=b)
     tf32 = is_tf32(precision, "a", a, where)
-    applied = any(x is not None for x in (a_scale, b_scale, bias, activation, residual, out_scale))
     out = result_type(out_dtype, dtype, where, applied=applied or amax, operation="matmul")
     check_shapes(a, b, where)
     check_activation(activation, where)
@@ -158,10 +169,28 @@ def matmul(
     run = _Run(out, layer, blocks, tf32=tf32)
     elements = () if residual is None else (residual,)
     d, *largest = shell.located("matmul", where, run.batched, a, (b,), rows, columns, elements)
+    if plain and not (vector_a or vector_b or shell.is_traced((a, b))):
+        _remember(_kind(a, b, out_dtype, precision), out, a, b)
     if vector_a:
         d = d[..., 0, :]
     d = d[..., 0] if vector_b else d
     return (d, _whole(largest[0])) if amax else d
+
+
+def _kind(a: Any, b: Any, out_dtype: Any, precision: Any) -> tuple[Any, ...]:
+    """What a call of two arrays alone depends on."""
+    return a.__class__, b.__class__, a.shape, a.dtype, b.shape, b.dtype, out_dtype, precision
+
+
+def _remember(kind: tuple[Any, ...], out: DType, a: Any, b: Any) -> None:
+    """Keep the kernel of a product of two arrays, if it takes them as they are."""
+    if b.ndim > 2:
+        return
+    kernel = alone(Call("K", "MN", out, spread="M" if a.ndim > 2 else None), a, b)
+    if kernel is not None:
+        if len(KNOWN) >= plan.KEPT:
+            KNOWN.clear()
+        KNOWN[kind] = kernel
 
 
 @binding(CallError, "gated_matmul")
@@ -463,13 +492,17 @@ class _Run:
         kind = None if self.blocks is None else self.blocks.kind
         call = Call("K", major, self.out, self._epilogue, kind, self.tf32, spread)
         amax = call.epilogue is not None and call.epilogue.amax
+        traced = shell.is_traced((a, *bs, *operands))  # otherwise there is nothing to derive
         if self.blocks is not None or amax or self.out in EIGHT_BITS.values():
-            return underived(call, a, list(bs), list(operands))
+            run = underived if traced else computed
+            return run(call, a, list(bs), list(operands))
         if call.epilogue is None:
-            return [dot(call, a, bs[0])]
+            return [dot(call, a, bs[0])] if traced else computed(call, a, bs)
         own = self.applied
         formula = formula_of(own) if isinstance(own, Layer) else Formula(own, self.reference)
         product = Fused("K", major, self.out, formula, tf32=self.tf32, spread=spread)
+        if not traced:
+            return computed(product.call, a, list(bs), list(operands))
         return fused(product, a, list(bs), list(operands))
 
     @property

@@ -12,6 +12,8 @@ import jax
 import jax.numpy
 import numpy as np
 
+from pyptx import KernelSequence
+from pyptx.ops import _jax as shell
 from pyptx.ops.tensor_core import arrays as product_arrays
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, EIGHT_BITS, FLOAT8, SPLIT, Call
@@ -70,7 +72,8 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
         several and a.ndim > 2, several and bs[0].ndim > 2, call.epilogue, batches=batches,
         blocks=call.blocks, spread=call.spread, rounded=split,
     )  # fmt: skip
-    found = _launch(product)(a, *bs, *operands)
+    launch = _launch(product) if shell.is_traced((a, *bs, *operands)) else partial(_once, product)
+    found = launch(a, *bs, *operands)
     ds, rows = found[: len(call.results)], found[len(call.results) :]
     last = dims[-2:]
     return [*(d if d.shape[-2:] == last else d[..., : last[0], : last[1]] for d in ds), *rows]
@@ -264,8 +267,7 @@ def _launch(product: Product) -> Callable[..., Any]:
 
     @_jax.custom_batching.custom_vmap
     def launch(*arrays: Any) -> Any:
-        found = plan.operation(product, _shape(product, *arrays[:2]))(*arrays)
-        return (found,) if len(product.results) == 1 and not product.amax else tuple(found)
+        return _once(product, *arrays)
 
     @launch.def_vmap
     def batched(size: int, mapped: Sequence[bool], *arrays: Any) -> tuple[Any, Any]:  # pyright: ignore[reportUnusedFunction]
@@ -273,6 +275,26 @@ def _launch(product: Product) -> Callable[..., Any]:
         return found, (True,) * len(found)
 
     return launch
+
+
+def _once(product: Product, *arrays: Any) -> tuple[Any, ...]:
+    found = plan.operation(product, _shape(product, *arrays[:2]))(*arrays)
+    return (found,) if len(product.results) == 1 and not product.amax else tuple(found)
+
+
+def alone(call: Call, a: Any, b: Any) -> KernelSequence | None:
+    """All that `computed` does with two arrays of 16 bits and nothing else, if that is to launch a
+    kernel on them as they are; otherwise None."""
+    sizes = call.sizes(a, b)
+    narrow = {str(a.dtype), str(b.dtype)} <= {"bfloat16", "float16"}
+    if not narrow or not all(isinstance(size, int) and size > 0 for size in sizes):
+        return None
+    least = min(a.dtype.itemsize, call.out.bytes)
+    if any(size % (ALIGNED // least) for size in sizes[1:]):
+        return None
+    kinds = _KINDS[str(a.dtype)], _KINDS[str(b.dtype)]
+    product = Product(*kinds, call.out, call.a_major, call.b_major, spread=call.spread)
+    return plan.operation(product, _shape(product, a, b))
 
 
 def _shape(product: Product, a: Any, b: Any) -> Shape:

@@ -68,6 +68,7 @@ def candidates(product: Product) -> tuple[Cut, ...]:
     )
 
 
+@lru_cache(KEPT)
 def choose(product: Product, m: int, n: int, k: int, matrices: int = 1, ctas: int = CTAS) -> Shape:
     """The shape whose kernel took least time, or is expected to where that was not measured."""
     fit = fitting(cuts(product), product, m)

@@ -58,9 +58,10 @@ def _promoted(shape: Shape) -> tuple[Cut, Cut]:
     return Cut(shape, stage, tile), Cut(replace(shape, split=True), stage, tile)
 
 
+# Split tiles of two blocks would take 2.2 s before the first launch, for 1 % at two sizes.
 CUTS: Final = (
     *_either_way(Shape(128, 256, stages=4, band=12)),
-    *_either_way(Shape(256, 3 * ROWS, blocks=2, stages=3, panels=3, band=8)),
+    _either_way(Shape(256, 3 * ROWS, blocks=2, stages=3, panels=3, band=8))[0],
     *_either_way(Shape(128, 128, stages=6, band=16)),
     *_either_way(Shape(64, 256, stages=5, band=16)),
     *_either_way(Shape(64, 128, stages=8, band=16)),
