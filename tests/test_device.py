@@ -233,8 +233,8 @@ NUMBERS = {108, 132, 142, 144, 148, 160, 163, 164, 170, 192, 227, 228}
 NUMBERS |= {n * KIB for n in (48, 99, 100, 163, 164, 227, 228)} | {65535}
 OTHERWISE = {
     ("_isa/constants.py", 65535),  # the largest 16-bit integer
-    ("ops/tensor_core/measured.py", 160),  # columns of a tile, and of another
-    ("ops/tensor_core/measured.py", 192),
+    # columns of tiles
+    *((f"ops/tensor_core/{name}.py", n) for name in ("measured", "shapes") for n in (144, 160, 192)),
 }
 
 

@@ -128,8 +128,7 @@ def matmul(
     If rows in memory are not a multiple of 16 bytes, a copy pads them first. The order of a sum
     depends only on the sizes, so results are the same in every run. Raises CallError.
     """
-    more = a_scale, b_scale, bias, activation, residual, out_scale
-    applied = any(x is not None for x in more)
+    applied = any(x is not None for x in (a_scale, b_scale, bias, activation, residual, out_scale))
     plain = not applied and amax is False
     if plain:
         try:
