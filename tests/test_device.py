@@ -233,8 +233,11 @@ NUMBERS = {108, 132, 142, 144, 148, 160, 163, 164, 170, 192, 227, 228}
 NUMBERS |= {n * KIB for n in (48, 99, 100, 163, 164, 227, 228)} | {65535}
 OTHERWISE = {
     ("_isa/constants.py", 65535),  # the largest 16-bit integer
-    # columns of tiles
-    *((f"ops/tensor_core/{name}.py", n) for name in ("measured", "shapes") for n in (144, 160, 192)),
+    *(
+        (f"ops/tensor_core/{name}.py", columns)  # of tiles
+        for name in ("measured", "shapes")
+        for columns in (144, 160, 192)
+    ),
 }
 
 
