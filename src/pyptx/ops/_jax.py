@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Final, cast
 
 import jax
@@ -105,7 +106,13 @@ def broadcasts(shape: tuple[Any, ...], to: tuple[Any, ...]) -> bool:
 def located(
     operation: str, where: SourceLocation, function: Callable[..., Any], *arguments: Any
 ) -> Any:
-    """Call a function that has a derivative in reverse mode only; errors name that line."""
+    """Call a function that has a derivative in reverse mode only; errors name that line.
+
+    Outside of a program there is nothing to derive, and JAX's way to the function takes longer than
+    a launch.
+    """
+    if not is_traced(_jax.tree.leaves(arguments)):
+        function = _underived(function)
     try:
         return function(*arguments)
     except CallError as error:
@@ -118,6 +125,13 @@ def located(
             location=where,
             notes=(("help", "jax.grad, jax.vjp and jax.jacrev work"),),
         ) from error
+
+
+def _underived(function: Any) -> Callable[..., Any]:
+    """What a function computes, without its derivative."""
+    if isinstance(function, partial):
+        return partial(_underived(function.func), *function.args, **function.keywords)
+    return function.__wrapped__ if isinstance(function, _jax.custom_vjp) else function
 
 
 def is_traced(arrays: Iterable[Any]) -> bool:

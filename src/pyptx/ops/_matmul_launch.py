@@ -209,7 +209,7 @@ def ragged(
         _KINDS[str(a.dtype)], _KINDS[str(b.dtype)], out, a_major, b_major,
         b_batched=along == "M", ragged=along, rounded=split,
     )  # fmt: skip
-    d = _launch_ragged(product)(a, b, lengths)
+    d = _ragged(product, a, b, lengths)
     return d if d.shape == dims else d[..., :m, :n]
 
 
@@ -230,18 +230,29 @@ def ragged_scaled(
         _KINDS[str(a.dtype)], _KINDS[str(b.dtype)], out, "K", "K", b_batched=True, ragged="M",
         blocks=blocks, batches=(False, True),
     )  # fmt: skip
-    return _launch_ragged(product)(a, b, lengths, _padded(of_a, -1), of_b)[:, :n]
+    return _ragged(product, a, b, lengths, _padded(of_a, -1), of_b)[:, :n]
+
+
+def _ragged(product: Product, *arrays: Any) -> Any:
+    """The kernel of a product of groups; under `jax.vmap`, one launch after another."""
+    if shell.is_traced(arrays):
+        return _launch_ragged(product)(*arrays)
+    return _ragged_once(product, *arrays)
+
+
+def _ragged_once(product: Product, a: Any, b: Any, lengths: Any, *scales: Any) -> Any:
+    m, n, k = Call(product.a_major, product.b_major, product.d).sizes(a, b)
+    shape = plan.choose_ragged(product, m, n, k, lengths.shape[0])
+    return plan.operation(product, shape)(a, b, lengths, *scales)
 
 
 @lru_cache(plan.KEPT)
 def _launch_ragged(product: Product) -> Callable[..., Any]:
-    """The kernel as a function of arrays; under `jax.vmap`, one launch after another."""
+    """`_ragged_once` as a function of arrays that JAX can map."""
 
     @_jax.custom_batching.custom_vmap
-    def launch(a: Any, b: Any, lengths: Any, *scales: Any) -> Any:
-        m, n, k = Call(product.a_major, product.b_major, product.d).sizes(a, b)
-        shape = plan.choose_ragged(product, m, n, k, lengths.shape[0])
-        return plan.operation(product, shape)(a, b, lengths, *scales)
+    def launch(*arrays: Any) -> Any:
+        return _ragged_once(product, *arrays)
 
     @launch.def_vmap
     def batched(size: int, mapped: Sequence[bool], *arrays: Any) -> tuple[Any, Any]:  # pyright: ignore[reportUnusedFunction]
