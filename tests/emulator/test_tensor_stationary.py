@@ -53,6 +53,7 @@ PRODUCTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(12, each="p.*")
 @pytest.mark.parametrize("p", PRODUCTS, ids=str)
 def test_products(p):
     agrees(p)

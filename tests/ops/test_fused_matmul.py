@@ -55,7 +55,7 @@ def gated(x, gate, up, activation):
     return ACTIVATIONS[activation](EXACT(x, gate)) * EXACT(x, up)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8, each=("dtype", "activation"))
 @pytest.mark.parametrize("activation", ACTIVATIONS, ids=str)
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])
 def test_a_layer(dtype, activation):
@@ -83,6 +83,7 @@ BATCHES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shapes", BATCHES, ids=str)
 def test_batches(shapes):
     a, b, bias, residual = (normal(shape, seed=i) for i, shape in enumerate(shapes))
@@ -135,7 +136,7 @@ def test_gradients_of_the_second_order():
         assert off(one, other) < 5e-6
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8, each="activation")
 @pytest.mark.parametrize("activation", ["silu", "gelu", "gelu_tanh", "relu"])
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float32])
 def test_two_matrices(dtype, activation):
@@ -233,7 +234,7 @@ def test_further_results_and_two_matrices_of_your_own():
 AXES = [(0, None, None), (None, 0, None), (None, None, 0), (0, 0, None), (0, None, 0), (1, 1, 1)]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6, each="twice")
 @pytest.mark.parametrize("axes", AXES, ids=str)
 @pytest.mark.parametrize("twice", [False, True])
 def test_vmap(axes, twice):

@@ -61,6 +61,7 @@ def test_sums_beyond_32_bits_wrap(target):
         same(ops.matmul(a, b), EXACT(a, b))
 
 
+@pytest.mark.sampled(8, each=("target", "out"))
 @pytest.mark.parametrize("out", [None, jnp.float32, jnp.bfloat16, jnp.float16])
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 def test_scales_as_inference_has_them(out, target):

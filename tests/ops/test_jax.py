@@ -134,6 +134,7 @@ def stacked(axes):
     return [m if axis is not None else a for m, axis, a in zip(many, axes, (x, w), strict=True)], c
 
 
+@pytest.mark.sampled(8, each=("compiled", "axes"))
 @pytest.mark.parametrize("axes", MAPS, ids=str)
 @pytest.mark.parametrize("compiled", [False, True])
 def test_vmap(axes, compiled):

@@ -45,7 +45,7 @@ def off(found, expected):
     return np.linalg.norm(found - expected) / max(np.linalg.norm(expected), 1e-300)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6, each="dtype")
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])
 def test_values(shapes, dtype):
@@ -56,6 +56,7 @@ def test_values(shapes, dtype):
     assert off(d, exact) < TOLERANCE[np.dtype(dtype).name]
 
 
+@pytest.mark.sampled(5, each=("out", "dtype"))
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])
 @pytest.mark.parametrize("out", [jnp.bfloat16, jnp.float16, jnp.float32])
 def test_the_type_of_the_result(dtype, out):
@@ -69,7 +70,7 @@ def test_the_type_of_the_result(dtype, out):
 EIGHT = [(jnp.float8_e4m3fn, jnp.float8_e4m3fn), (jnp.float8_e5m2, jnp.float8_e4m3fn)]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7, each="dtypes")
 @pytest.mark.parametrize(
     "shapes", [s for s in SHAPES if s != ((2, 1, 20, 24), (1, 3, 24, 16))], ids=str
 )
@@ -110,6 +111,7 @@ def test_eight_bits_before_ada():
     assert notes == ["  legal: sm_89 and later", "  help: convert both factors to bfloat16"]
 
 
+@pytest.mark.sampled(8, each=("target", "dtypes"))
 @pytest.mark.parametrize("target", ["sm_89", "sm_90", "sm_100a", "sm_120a"])
 @pytest.mark.parametrize("dtypes", EIGHT, ids=["e4m3", "e5m2 e4m3"])
 def test_eight_bits_elsewhere_than_on_hopper(dtypes, target):
@@ -177,7 +179,7 @@ def test_gradients_have_no_transposed_copy():
     assert "stablehlo.transpose" in turned
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8, each=("gradient", "axes"))
 @pytest.mark.parametrize("axes", [(0, 0), (0, None), (None, 0), (1, 2)], ids=str)
 @pytest.mark.parametrize("gradient", [False, True])
 def test_vmap(axes, gradient):
@@ -214,6 +216,7 @@ NUMBERS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("numbers", "left", "right"), NUMBERS, ids=str)
 def test_dot_general(numbers, left, right):
     lhs, rhs = normal(left), normal(right, seed=1)

@@ -101,7 +101,7 @@ def test_long_rows(case, rows, length):
 
 
 @each_case
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_second_derivatives(case):
     arrays = [jnp.asarray(a) for a in case.arguments(2, 5)]
 
@@ -112,6 +112,7 @@ def test_second_derivatives(case):
     np.testing.assert_allclose(twice(case.operation), twice(case.formula), rtol=2e-4, atol=2e-4)
 
 
+@pytest.mark.sampled(4)
 @each_case
 def test_vmap_is_one_launch_of_more_rows(case):
     arrays = [jnp.asarray(a) for a in case.arguments(4, 3, 40)]
@@ -121,6 +122,7 @@ def test_vmap_is_one_launch_of_more_rows(case):
     assert str(jax.make_jaxpr(mapped)(*arrays)).count("pyptx_launch[") == 1
 
 
+@pytest.mark.sampled(4)
 @each_case
 def test_sharded_rows_need_no_collective_but_the_sums_of_columns(case):
     mesh = jax.make_mesh((8,), ("rows",), axis_types=(AxisType.Auto,))
@@ -147,6 +149,7 @@ def test_sharded_rows_need_no_collective_but_the_sums_of_columns(case):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.sampled(4)
 @each_case
 def test_export(case):
     """In a program with a symbolic number of rows, read back."""
@@ -286,6 +289,7 @@ def of_what_counts(function, counts, g):
     return lambda x: jnp.where(counts, function(x) * g, 0).sum()
 
 
+@pytest.mark.sampled(6, each=("masked", "shape"))
 @pytest.mark.parametrize(
     "shape",
     [
@@ -430,7 +434,7 @@ def test_a_split_vocabulary_of_what_is_no_number():
         np.testing.assert_allclose(jax.jit(lambda f=f: f(split))(), f(whole), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8, each=("dtype", "scale"))
 @pytest.mark.parametrize("scale", [1, 30, 1000, 1e5])
 @pytest.mark.parametrize("columns", [1, 2, 100, 3000])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -41,7 +41,7 @@ def wide(*arrays):
     return [x.astype(jnp.float32) for x in arrays]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8, each="dtype")
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])
 def test_values_and_gradients(dtype, lengths):

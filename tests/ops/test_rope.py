@@ -51,7 +51,7 @@ def arguments(lead, heads, keys, size, dtype=np.float32, far=40):
     return q, k, np.asarray(random.integers(-far, far, lead), np.int32)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(10, each=("dtype", "interleaved", "shape"))
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda dtype: np.dtype(dtype).name)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("interleaved", [False, True], ids=["halves", "interleaved"])

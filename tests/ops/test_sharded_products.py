@@ -58,6 +58,7 @@ PRODUCTS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", PRODUCTS.values(), ids=PRODUCTS)
 def test_products(case):
     sizes, of_a, of_b, specs, out, sent = case

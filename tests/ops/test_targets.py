@@ -197,6 +197,7 @@ def test_a_program_for_several_targets_has_what_all_of_them_allow(n):
 AMPERE = device.of(Target(80))
 
 
+@pytest.mark.sampled(6, each=("policy", "types", "held", "n"))
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 @pytest.mark.parametrize("held", [True, False])
 @pytest.mark.parametrize(("n", "types"), [(520, (F32, F32)), (1003, (F16, F64))], ids=str)
@@ -209,7 +210,7 @@ def test_rows_that_threads_copy(n, types, held, policy):
         forward(made, given, **policy)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6, each="policy")
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 @pytest.mark.parametrize(("stages_each", "count"), [(1, 1), (2, 4), (3, 2)])
 @pytest.mark.parametrize(("n", "types"), [(512, (BF16, F32)), (263, (F32, F32))], ids=str)

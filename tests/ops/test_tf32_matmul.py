@@ -30,7 +30,7 @@ def rounded(x):
     return np.asarray(jax.lax.reduce_precision(x, 8, 10)).astype(np.float64)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 def test_values(shapes):
     a, b = (normal(shape, seed=seed) for seed, shape in enumerate(shapes))
@@ -68,6 +68,7 @@ def test_how_the_other_is_spelled(spelled):
     assert np.array_equal(ops.matmul(a, b, precision=spelled), ops.matmul(a, b))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("numbers", "left", "right"), NUMBERS, ids=str)
 def test_dot_general(numbers, left, right):
     lhs, rhs = normal(left), normal(right, seed=1)

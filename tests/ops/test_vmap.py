@@ -55,6 +55,7 @@ def compare(f, axes, *arrays):
         np.testing.assert_allclose(of_all, of_each, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.sampled(6, each="name")
 @pytest.mark.parametrize("columns", [67, 511])
 @pytest.mark.parametrize("rows", [1, 2])
 @pytest.mark.parametrize("name", OF_ROWS)

@@ -64,7 +64,7 @@ def test_rows_of_one_team(n, policy, make):
     run(op, rows, shape, 2 * shape.ctas + 1, **policy)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9, each="make")
 @operations
 @pytest.mark.parametrize("threads", [64, 96])
 @pytest.mark.parametrize("n", [256, 130])
@@ -76,6 +76,7 @@ def test_rows_of_teams(n, threads, make):
     run(op, rows, shape, 3 * shape.ctas + 1)
 
 
+@pytest.mark.sampled(12, each=("make", "count"))
 @operations
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_teams_without_rows(count, make):
@@ -84,6 +85,7 @@ def test_teams_without_rows(count, make):
     run(op, rows, divided(op, rows, 4, 4, 64), count)
 
 
+@pytest.mark.sampled(12, each=("make", "n"))
 @operations
 @pytest.mark.parametrize("n", [256, 263])
 def test_without_bulk_copies(n, make):
@@ -130,7 +132,7 @@ def test_rows_have_a_unit():
         persistent.kernel_of(op, op.rows(), Shape(8, 1, 64, 2))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(10, each=("make", "target"))
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("n", [1024, 1027])
 @pytest.mark.parametrize("make", [*OPERATIONS, lambda n: RmsNormGradient(n, bf16, f32)])
