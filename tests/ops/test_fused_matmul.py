@@ -331,17 +331,19 @@ def test_an_exported_layer_of_any_number_of_rows():
 # ---- what is chosen, and messages ----------------------------------------------------------------
 
 
-def test_kernels_keep_their_sums_asynchronous():
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.sweep)])
+def test_kernels_keep_their_sums_asynchronous(every):
     """An epilogue neither serializes the products nor spills, in any shape that is chosen."""
     parts = Layer(bias=bf16, activation="gelu", residual=bf16).epilogue
     pair = Layer(activation="silu", paired=True).epilogue
-    for epilogue in (parts, with_sums(parts, bf16), pair, with_sums(pair, bf16)):
+    epilogues = (parts, with_sums(parts, bf16), pair, with_sums(pair, bf16))
+    for at, epilogue in enumerate(epilogues):
         product = Product(
             bf16, bf16, bf16, epilogue=epilogue, batches=(False,) * len(epilogue.operands)
         )
-        fit = {cut.shape for cut in plan.CUTS if plan.fits(cut.shape, product)}
+        fit = sorted({cut.shape for cut in plan.CUTS if plan.fits(cut.shape, product)}, key=str)
         assert len(fit) >= 6
-        for shape in fit:
+        for shape in fit if every else fit[at :: len(epilogues)]:
             cubin = hopper.build(product, shape).cubin()
             assert cubin.spill_stores == cubin.spill_loads == 0, shape
             assert not cubin.warnings, cubin.log
