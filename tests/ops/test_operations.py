@@ -79,7 +79,7 @@ def test_values_and_gradients(case, dtype, length):
         close(one, np.asarray(other), jnp.bfloat16 if case.from_result else dtype)
 
 
-@pytest.mark.sampled(6, each="case")
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("case", LONG, ids=lambda case: case.name)
 @pytest.mark.parametrize(
     ("rows", "length"), combinations(LONG_OFTEN, (2, 300), (9000, 20001, 50257, 131072, 262144))
