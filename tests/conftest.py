@@ -10,9 +10,15 @@ dataclass, `each="case.*"` one of every value that any of its fields has.
 from __future__ import annotations
 
 import dataclasses
+import json
+import os
+import subprocess
+import sys
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -65,3 +71,76 @@ def _values(item: pytest.Item, name: str) -> Iterator[tuple[str, str]]:
     assert dataclasses.is_dataclass(value)
     for field in dataclasses.fields(value):
         yield field.name, repr(getattr(value, field.name))
+
+
+# ---- programs that import the same ---------------------------------------------------------------
+
+SERVER = """
+import json, os, runpy, sys, warnings
+{imports}
+
+for line in sys.stdin:
+    told = json.loads(line)
+    with warnings.catch_warnings(action="ignore"):  # threads of NumPy that do nothing
+        child = os.fork()
+    if child == 0:
+        os.chdir(told["folder"])
+        os.environ.clear()
+        os.environ.update(told["environment"])
+        for name, number in (("out", 1), ("err", 2)):
+            os.dup2(os.open(told[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        sys.argv = told["arguments"]
+        if told["module"] is None:
+            sys.path[0] = os.path.dirname(sys.argv[0])
+            runpy.run_path(sys.argv[0], run_name="__main__")
+        else:
+            sys.path[0] = told["folder"]
+            runpy.run_module(told["module"], run_name="__main__", alter_sys=True)
+        sys.exit()
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+"""A process that has imported something, and runs each program in a copy of itself."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Forking:
+    """Programs with the imports of `SERVER` cost no more than what they do."""
+
+    server: subprocess.Popen[str]
+    files: Path
+
+    def run(
+        self,
+        arguments: Sequence[str],
+        folder: Path,
+        environment: dict[str, str],
+        module: str | None = None,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a module, or the program that is the first argument."""
+        out, err = self.files / "out", self.files / "err"
+        told = {
+            "arguments": list(arguments), "module": module, "folder": str(folder),
+            "environment": os.environ | environment, "out": str(out), "err": str(err),
+        }  # fmt: skip
+        assert self.server.stdin is not None
+        assert self.server.stdout is not None
+        print(json.dumps(told), file=self.server.stdin, flush=True)
+        status = int(self.server.stdout.readline())
+        return subprocess.CompletedProcess(arguments, status, out.read_text(), err.read_text())
+
+
+@pytest.fixture(scope="session")
+def forking(tmp_path_factory: pytest.TempPathFactory):
+    """Start a process with these options of Python and these imports."""
+
+    @contextmanager
+    def start(imports: str, *options: str) -> Iterator[Forking]:
+        command = [sys.executable, *options, "-c", SERVER.format(imports=imports)]
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as server:
+            yield Forking(server, tmp_path_factory.mktemp("forking"))
+            assert server.stdin is not None
+            server.stdin.close()
+
+    return start

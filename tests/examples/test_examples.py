@@ -67,43 +67,19 @@ def test_it_runs_as_a_process_of_its_own(path, tmp_path):
 
 
 ENVIRONMENT = os.environ | {"JAX_PLATFORMS": "cpu"}
-FORKING = """
-import os, runpy, sys, warnings
-import jax, numpy, pyptx.ops
-
-# The imports are half of the time that an example takes.
-for line in sys.stdin:
-    path, folder = line.rstrip("\\n").split("\\t")
-    with warnings.catch_warnings(action="ignore"):  # threads of NumPy that do nothing
-        child = os.fork()
-    if child == 0:
-        os.chdir(folder)
-        os.dup2(os.open("out", os.O_WRONLY | os.O_CREAT), 1)
-        os.dup2(os.open("err", os.O_WRONLY | os.O_CREAT), 2)
-        sys.argv, sys.path[0] = [path], os.path.dirname(path)
-        runpy.run_path(path, run_name="__main__")
-        sys.exit()
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
 
 
 @pytest.fixture(scope="module")
-def forking():
-    """A process that has imported JAX and pyptx, and runs programs in copies of itself."""
-    command = [sys.executable, "-W", "error", "-c", FORKING]
-    with subprocess.Popen(
-        command, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        yield process
-        process.stdin.close()
+def importer(forking):
+    with forking("import jax, numpy, pyptx.ops", "-W", "error") as started:
+        yield started
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_it_runs_and_checks_itself(path, forking, tmp_path):
-    print(path, tmp_path, sep="\t", file=forking.stdin, flush=True)
-    status = int(forking.stdout.readline())
-    assert (status, (tmp_path / "err").read_text()) == (0, "")
-    assert "under jax.jit on cpu" in (tmp_path / "out").read_text()
+def test_it_runs_and_checks_itself(path, importer, tmp_path):
+    done = importer.run([str(path)], tmp_path, {"JAX_PLATFORMS": "cpu"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "under jax.jit on cpu" in done.stdout
 
 
 @pytest.mark.parametrize("rows, columns", [(1, 128), (3, 384), (2, 4096), (5, 8192), (0, 128)])
