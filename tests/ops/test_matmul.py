@@ -141,7 +141,7 @@ def test_nan_and_infinity():
     np.testing.assert_allclose(d[there], expected[there], rtol=1e-6)
 
 
-@pytest.mark.parametrize("target", ["sm_90a", "sm_80"])
+@pytest.mark.parametrize("target", ["sm_90a", pytest.param("sm_80", marks=pytest.mark.sweep)])
 def test_sums_of_f32_are_rounded_to_nearest(target):
     """Tensor cores truncate sums: of positive numbers, all of them become too small."""
     random = np.random.default_rng(0)
