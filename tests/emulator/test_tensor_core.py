@@ -450,7 +450,7 @@ SCALED = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("p", SCALED, ids=str)
 def test_blocks_are_scaled(p):
     random = np.random.default_rng(sum(map(ord, str(p))))

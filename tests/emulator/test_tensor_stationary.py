@@ -66,6 +66,7 @@ SPARSE = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("p", SPARSE, ids=str)
 def test_sparse_products(p):
     agrees(p)

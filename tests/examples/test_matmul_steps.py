@@ -76,7 +76,7 @@ def test_one_tile_of_the_least_depth(steps, name):
     assert error <= 1
 
 
-@pytest.mark.sampled(6, each="ctas")
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("ctas", [1, 3, 4, 132])
 @pytest.mark.parametrize("m, n", [(128, 768), (1280, 256), (1408, 512)])
 def test_every_tile_of_bands_is_made_once(steps, m, n, ctas):

@@ -107,7 +107,7 @@ def test_subwarps_forward(width, each, n, count, types):
     forward(subwarp.independent(norm_of(given), rows_of(given), shape), given)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @types
 @pytest.mark.parametrize("count", [1, 77])
 @pytest.mark.parametrize(("width", "each", "n"), SUBWARPS)
@@ -369,6 +369,7 @@ def test_a_few_rows_read_twice(threads, n, count, types):
 # ---- a row in chunks -----------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(4)
 @types
 @pytest.mark.parametrize(("n", "widest"), [(1100, 1), (2051, 2), (4096, 4), (3, 2)])
 def test_two_passes_forward(n, widest, types):
@@ -379,7 +380,7 @@ def test_two_passes_forward(n, widest, types):
     check_forward(given, y, r)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @types
 @pytest.mark.parametrize("count", [1, 2, 5, 70])
 @pytest.mark.parametrize(("n", "widest"), [(1100, 1), (2051, 2)])

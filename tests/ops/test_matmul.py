@@ -156,7 +156,7 @@ def test_sums_of_f32_are_rounded_to_nearest(target):
     np.testing.assert_allclose(groups, exact, rtol=2e-6)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("shapes", [s for s in SHAPES if min(map(len, s)) > 1][:6:2], ids=str)
 def test_gradients(shapes):
     a, b = (normal(shape, seed=seed) for seed, shape in enumerate(shapes))
@@ -231,6 +231,7 @@ def mesh(kind=AxisType.Auto):
     return jax.make_mesh((4,), ("x",), axis_types=(kind,))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("out", [jnp.float32, jnp.bfloat16])
 @pytest.mark.parametrize(
     ("of_a", "of_b", "sent"),
@@ -308,6 +309,7 @@ def test_an_exported_product_of_any_number_of_rows():
 # ---- targets and choices -------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"])
 def test_every_target(target):
     a, b = normal((72, 136), jnp.bfloat16), normal((136, 264), jnp.bfloat16, 1)

@@ -55,7 +55,7 @@ def scalar(function, direction):
 
 
 @each_case
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("dtype", "length"),
     combinations(OFTEN, TYPES, LENGTHS),
@@ -212,6 +212,7 @@ def test_labels_that_are_no_columns():
     assert np.isnan(ops.cross_entropy(x, labels)[3])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint32, np.int64, np.uint64])
 def test_labels_of_other_integers(dtype):
     x = np.random.default_rng(0).standard_normal((3, 40)).astype(np.float32)
@@ -379,7 +380,7 @@ def test_exact_gelu_of_large_numbers(dtype):
     assert np.isnan(slope[-1])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float32], ids=["bfloat16", "float32"])
 @pytest.mark.parametrize("columns", [4, 61, 1000])
 def test_a_vocabulary_that_is_split_needs_one_all_reduce(dtype, columns):
@@ -455,7 +456,7 @@ def test_logarithms_next_to_zero(dtype, columns, scale):
     assert np.abs(found.max(-1) - exact.max(-1)).max() < bound
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8, each="name")
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 def test_causal_by_positions(name, dtype):

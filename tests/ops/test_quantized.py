@@ -95,6 +95,7 @@ def test_every_code(dtype, to, arch):
     np.testing.assert_array_equal(bits(y), codes_of(x, to))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("columns", [1, 2, 3, 4, 6, 8])
 def test_vectors_of_few_elements(columns):
     """Rows that one, two, four or eight elements divide are stored in words of as many bytes."""
@@ -312,6 +313,7 @@ def same(found, expected):
         np.testing.assert_array_equal(bits(a).reshape(-1), bits(b).reshape(-1))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_vmap_is_one_launch_of_more_rows(function):
     x = X.reshape(2, 8, 200)
@@ -370,6 +372,7 @@ def test_scales_may_be_mapped_and_traced():
         same(traced(X, scale), call(X, scale))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("columns", [40, 1000, 4099])
 @pytest.mark.parametrize("block", [None, 128])
 def test_what_a_thread_does_not_have_is_not_measured(block, columns):
@@ -417,7 +420,7 @@ def test_results_are_operands_of_matmul(block):
     assert float(jnp.abs(found - x @ w).max() / jnp.abs(x @ w).max()) < 0.05
 
 
-@pytest.mark.sampled(9, each=("scaling", "arch"))
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"])
 @pytest.mark.parametrize("scaling", ["row", "block", "given"])
 def test_every_target_assembles_it(arch, scaling):

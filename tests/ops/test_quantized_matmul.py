@@ -69,7 +69,7 @@ def test_amax_of_other_results(target, out):
         assert amax == jnp.abs(WIDE(a, b)).max()
 
 
-@pytest.mark.parametrize("target", ["sm_89", "sm_90a"])
+@pytest.mark.parametrize("target", [pytest.param("sm_89", marks=pytest.mark.sweep), "sm_90a"])
 def test_saturation_and_nan(target):
     """11 columns: kernels multiply infinity by more of them."""
     a = jnp.zeros((16, 16)).at[3, 4].set(jnp.inf).at[7, 8].set(-1e6)
@@ -122,7 +122,7 @@ def test_block_scales_too(by_column, target):
     np.testing.assert_allclose(amax, jnp.abs(whole).max(), rtol=1e-6)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", [jnp.bfloat16, E4M3, jnp.int8])
 @pytest.mark.parametrize("target", ["sm_89", "sm_90a"])
 def test_pairs(kind, target):
@@ -307,7 +307,7 @@ def bits(x):
     return np.asarray(x).view(np.uint8)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("each", [False, True], ids=["one", "rows"])
 @pytest.mark.parametrize(
     "parts", ["", "bias", "residual", "a_scale", "activation", "a_scale bias residual activation"]

@@ -68,6 +68,7 @@ def test_products(case):
     assert pyptx.collectives(program) == sent
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("of_a", "of_b", "specs", "out"),
     [

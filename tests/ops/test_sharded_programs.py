@@ -65,7 +65,7 @@ def test_layers_of_split_sequences():
     assert pyptx.collectives(program) == {GATHER: 2, SCATTER: 2}
 
 
-@pytest.mark.parametrize("dims", [(32,), (4, 8)], ids=str)
+@pytest.mark.parametrize("dims", [pytest.param((32,), marks=pytest.mark.sweep), (4, 8)], ids=str)
 def test_gradients_of_weights_that_are_split(dims):
     """Data parallel: a weight is gathered for the product, its gradient is reduce-scattered."""
 
@@ -82,7 +82,7 @@ def test_gradients_of_weights_that_are_split(dims):
     assert pyptx.collectives(program) == {GATHER: 1, SCATTER: 1}
 
 
-@pytest.mark.parametrize("precision", [None, "tf32"])
+@pytest.mark.parametrize("precision", [None, pytest.param("tf32", marks=pytest.mark.sweep)])
 def test_gradients_over_two_axes(precision):
     ours = partial(ops.matmul, precision=precision)
     arrays = normal(4, 6, 32), normal(32, 24, seed=1)

@@ -115,6 +115,7 @@ def test_every_length_has_kernels(types, target):
 PIECES = [(786432, F32, F32), (10**6, BF16, F32), (400000, F64, F64), (2**20, F64, BF16)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("n", "x", "w"), PIECES)
 def test_pieces_of_long_rows_fit(n, x, w):
     """They are as many as a thread's groups allow, and what is allocated is what was said."""
@@ -305,6 +306,7 @@ def test_a_device_that_is_too_old():
         rms_norm(x, w)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("names", "n"),
     [

@@ -29,7 +29,7 @@ def cases():
             yield pytest.param(n, pair, id=f"{n}-{name}", marks=marks)
 
 
-@pytest.mark.sampled(9, each="types")
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize(("n", "types"), [*cases()])
 def test_lengths_and_types(n, types):
     norm.check(problem((3,), (n,), types, seed=n))
@@ -54,6 +54,7 @@ def test_numbers_of_rows(rows, n):
         np.testing.assert_array_equal(norm.backward(given, r)[1], np.zeros(n, BF16))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("lead", "row"),
     [
@@ -167,6 +168,7 @@ def unaligned(array: np.ndarray) -> np.ndarray:
     return view
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("n", [5, 129, 1000, 1024, 40000])
 def test_arrays_anywhere_in_memory(n):
     """NumPy arrays need not start where 16-byte accesses do, nor have rows side by side."""

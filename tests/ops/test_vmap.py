@@ -63,7 +63,7 @@ def test_what_rows_have_is_the_same_for_all_elements(name, rows, columns):
     compare(OF_ROWS[name], (0,), random(ELEMENTS, rows, columns))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("columns", [67, 511])
 @pytest.mark.parametrize("axes", [(0, 0), (None, 0)])
 @pytest.mark.parametrize("name", OF_WEIGHTS)

@@ -242,6 +242,7 @@ def test_rows_that_the_mesh_does_not_divide(kernels, operations, mesh, rows):
     close(jax.jit(f)(put(x, m), put(W, m)), (operations.reference(x, W), (x * x).sum(0)))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("spec", [(P(), P(None, "model")), (P(None, "model"), P("model", None))])
 @pytest.mark.parametrize(("n", "k"), [(24, 64), (8, 64), (200, 24), (64, 64)])
 def test_rows_that_tensor_maps_do_not_take(mesh, n, k, spec):

@@ -113,6 +113,7 @@ def test_the_gradient_of_a_vmap(operations, levels):
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("mask", masks(3), ids=lambda m: shown([m]))
 def test_sums(kernels, mask):
     shapes = ((2, 4, 20), (2, 4, 20), (2, 4))

@@ -38,6 +38,7 @@ def test_two_sums_of_two_inputs(n, kinds, way):
     check(Blend(n, kinds), 5, way)
 
 
+@pytest.mark.sampled(4)
 @ways
 @pytest.mark.parametrize("count", [1, 40])
 def test_rows_cut_at_lines(count, way):

@@ -53,7 +53,7 @@ def run(op: Toy, rows: Rows, shape: Shape, count: int, **how: object) -> None:
     check(op, rows, persistent.kernel_of(op, rows, shape), count, written, **how)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @operations
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 @pytest.mark.parametrize("n", [512, 519])
@@ -110,6 +110,7 @@ def test_teams_without_sums_take_neighbours_also_where_rows_have_ends():
     assert Shape(8, 4, 64, 1).neighbours(summed, summed.rows()) == 1
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("each", [31, 32, 33, 65])
 @pytest.mark.parametrize("n", [67, 603])  # second sums in registers, and in memory
 def test_sums_of_blocks_of_rows(n, each):

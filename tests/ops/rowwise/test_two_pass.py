@@ -68,6 +68,7 @@ def test_more_chunks_than_lanes(n, each):
     check(op, 1, each)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("types", [(f32, f32, f32), (bf16, f16, f32), (f64, bf16, f64)], ids=str)
 @pytest.mark.parametrize("n", [11, 2048, 2055, 70_001])
 def test_a_statistic_of_two_numbers(n, types):

@@ -143,6 +143,7 @@ def test_mma_sync(a_major, b_major, paired):
     layer(product, *SIZES, mma_sync.build(product))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("build", [lambda p: built(p, Shape(), 3), mma_sync.build])
 @pytest.mark.parametrize("batches", [(True, False, False), (False, True, True)], ids=str)
 def test_batches_of_arrays(batches, build):
@@ -151,6 +152,7 @@ def test_batches_of_arrays(batches, build):
     layer(product, *SIZES, build(product))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("build", [lambda p: built(p, Shape(), 3), mma_sync.build])
 @pytest.mark.parametrize("more", [bf16, f32], ids=str)
 def test_further_results(build, more):
@@ -250,6 +252,7 @@ def test_amax(d, shape, split):
     assert np.max(error) < {e4m3: 2.0**-4, bf16: 2.0**-8, f32: 0.0}[d] + 1e-4
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", ["sm_80", "sm_89", "sm_120a"])
 def test_amax_by_mma_sync(target):
     epilogue = Layer(quantized=True, amax=True).epilogue
@@ -261,7 +264,7 @@ def test_amax_by_mma_sync(target):
     np.testing.assert_allclose(found, exact * rows[:, None], rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
 @pytest.mark.parametrize("paired", [False, True])
 def test_registers_of_quantized_results(cut, paired):

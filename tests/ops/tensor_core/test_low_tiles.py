@@ -117,7 +117,7 @@ def test_what_is_chosen() -> None:
     assert plan.choose(eight, 16, 14336, 4096).rows == 16
 
 
-@pytest.mark.parametrize("by_rows", [False, True])
+@pytest.mark.parametrize("by_rows", [pytest.param(False, marks=pytest.mark.sweep), True])
 def test_an_operation_takes_it(by_rows: bool) -> None:
     """`ops.matmul` with an epilogue: bias, an activation, and a residual, of odd sizes too."""
     rng = np.random.default_rng(2)

@@ -156,7 +156,7 @@ def test_mma_sync(lengths, d):
     of_parts(mma_sync.build(product), product, lengths, ROWS, 40, 136)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 @pytest.mark.parametrize("groups", [8, 256, plan.MOST_GROUPS])
 def test_multiplications_stay_asynchronous(shape, groups):
