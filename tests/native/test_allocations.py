@@ -92,7 +92,7 @@ def shim(tmp_path_factory):
     return library
 
 
-@pytest.mark.parametrize("step", [211, pytest.param(1, marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("step", [499, pytest.param(1, marks=pytest.mark.sweep)])
 @pytest.mark.parametrize("persistent", [False, True], ids=["once", "from then on"])
 @pytest.mark.parametrize("threads", [1, 4])
 def test_every_allocation_may_fail(shim, threads, persistent, step):

@@ -55,7 +55,7 @@ def scalar(function, direction):
 
 
 @each_case
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12, each="case")
 @pytest.mark.parametrize(
     ("dtype", "length"),
     combinations(OFTEN, TYPES, LENGTHS),

@@ -170,6 +170,7 @@ def test_a_norm_a_product_and_a_loss(split):
     assert pyptx.collectives(program).get(SCATTER, 0) == (1 if split[2] == P("x") else 0)
 
 
+@pytest.mark.sweep  # layers one after the other are above
 def test_a_scan_over_layers():
     def run(multiply):
         def layer(x, weights):
@@ -237,6 +238,7 @@ def test_mapped(axes, of_a, of_b, split, sent):
     check(mesh(2, 2), gradients, arrays, split)
 
 
+@pytest.mark.sweep  # test_mapped and the arrays of test_sharded_products.py, together
 def test_mapped_with_arrays_of_rows_and_columns():
     def ours(a, b, bias, residual):
         return ops.matmul(a, b, bias=bias, activation="silu", residual=residual)
