@@ -92,7 +92,7 @@ def test_rows(lengths, shape):
     of_rows(built(product, shape, 5), product, lengths, ROWS, 136, 72)
 
 
-@pytest.mark.sampled(16, each="shape")
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("ctas", [4, 7, 9])
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
