@@ -51,6 +51,7 @@ def monkeypatch_module():
 # ---- what is measured ----------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("limit", LIMITS)
 def test_the_two_kernels_are_those_of_the_plan(bench, limit):
     """On each side of a limit the plan takes what is measured as that side's, and they differ."""

@@ -1,7 +1,5 @@
 """The command line, called in this process or as one of its own."""
 
-import os
-import subprocess
 import sys
 import textwrap
 from dataclasses import dataclass
@@ -35,16 +33,19 @@ def pyptx(monkeypatch, capsys):
     return run
 
 
+@pytest.fixture(scope="session")
+def command_line(forking):
+    with forking("import numpy, pyptx") as started:
+        yield started
+
+
 @pytest.fixture
-def process(tmp_path):
+def process(command_line, tmp_path):
     """Run `python -m pyptx` as a process; for commands that run the user's program."""
 
     def run(*arguments: str, width: int = 120) -> Done:
-        environment = os.environ | {"COLUMNS": str(width), "JAX_PLATFORMS": "cpu", "NO_COLOR": "1"}
-        command = [sys.executable, "-m", "pyptx", *arguments]
-        done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
+        environment = {"COLUMNS": str(width), "JAX_PLATFORMS": "cpu", "NO_COLOR": "1"}
+        done = command_line.run(["pyptx", *arguments], tmp_path, environment, module="pyptx")
         return Done(done.returncode, done.stdout, done.stderr)
 
     return run

@@ -22,11 +22,14 @@ def recorded():
     return json.loads((FOLDER / "h200.json").read_text()), np.load(FOLDER / "h200.npz")
 
 
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.sweep)])
 @pytest.mark.parametrize("opcode", BY_OPCODE)
-def test_the_emulator_computes_what_the_h200_computed(opcode, recorded):
+def test_the_emulator_computes_what_the_h200_computed(opcode, step, recorded):
     record, approximate = recorded
     wrong = []
-    for case in (c for c in ALL if c.form.opcode == opcode and emulated.supported(c)):
+    # A prime step falls on every type, as types come in fours and sixes.
+    chosen = [c for c in ALL if c.form.opcode == opcode and emulated.supported(c)]
+    for case in chosen if len(chosen) < 8 else chosen[::step]:
         operands = Operands(inputs(case))
         results = case.results(emulated.run(case))
         bound = bound_of(case)

@@ -19,7 +19,7 @@ from pyptx._isa.table import forms
 from pyptx._operands import Operand, Register, TensorAddress, replaced
 from pyptx._target import Target
 
-PER_FORM = 10
+PER_FORM = 4
 BATCH = 2000
 
 

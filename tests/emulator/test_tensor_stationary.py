@@ -53,6 +53,7 @@ PRODUCTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(12, each="p.*")
 @pytest.mark.parametrize("p", PRODUCTS, ids=str)
 def test_products(p):
     agrees(p)
@@ -65,6 +66,7 @@ SPARSE = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("p", SPARSE, ids=str)
 def test_sparse_products(p):
     agrees(p)

@@ -38,6 +38,7 @@ FORMS = [
 ]
 
 
+@pytest.mark.sampled(9, each="form.*")
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_products_are_the_models(form):
     """Cancellation, subnormals, large products and addends, infinities and NaNs: equal bits."""
@@ -135,7 +136,7 @@ def test_many_products_are_the_models(form):
 )
 def test_a_chip_of_another_model_is_recognised(form, chip, model):
     """The report of `make gpu-products`, where the chip is the emulator of another target."""
-    operands = draw(form, 16, 7)
+    operands = draw(form, 8, 7)
     found = launch(replace(form, arch=chip), operands)
     best = fitting.fit(form, operands, found)[0]
     assert best.model == model

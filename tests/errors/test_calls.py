@@ -1,6 +1,7 @@
 """Unknown names, keywords and functions of others: only pyptx's errors leave a kernel."""
 
 import inspect
+import itertools
 import math
 import re
 import warnings
@@ -351,13 +352,13 @@ def test_a_loop_that_python_unrolls_far_is_warned_of():
 
 
 def test_the_warning_comes_while_the_loop_is_unrolled():
-    rounds = []
+    rounds = itertools.count()  # a list would be looked through for what holds x, round by round
 
     @kernel
     def body():
         x, y = reg.scalar(f32, init=0), reg.scalar(f32, init=0)
-        for i in range(60_000):
-            rounds.append(i)
+        for _ in range(60_000):
+            next(rounds)
             x += 1.0
             y *= 2.0
 
@@ -365,7 +366,7 @@ def test_the_warning_comes_while_the_loop_is_unrolled():
         warnings.simplefilter("error")
         with pytest.raises(LanguageWarning, match="Python unrolls this: more than 20000"):
             body.ptx()
-    assert 20_000 <= len(rounds) < 20_300
+    assert 20_000 <= next(rounds) < 20_300
 
 
 def test_a_loop_that_python_unrolls_less_is_not():

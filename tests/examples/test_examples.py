@@ -55,13 +55,29 @@ def matmul_pair():
     return matmul_of("blackwell/matmul_pair.py")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_it_runs_and_checks_itself(path, tmp_path):
-    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
+def test_it_runs_as_a_process_of_its_own(path, tmp_path):
     command = [sys.executable, "-W", "error", str(path)]
     done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        command, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=False
     )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "under jax.jit on cpu" in done.stdout
+
+
+ENVIRONMENT = os.environ | {"JAX_PLATFORMS": "cpu"}
+
+
+@pytest.fixture(scope="module")
+def importer(forking):
+    with forking("import jax, numpy, pyptx.ops", "-W", "error") as started:
+        yield started
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_it_runs_and_checks_itself(path, importer, tmp_path):
+    done = importer.run([str(path)], tmp_path, {"JAX_PLATFORMS": "cpu"})
     assert (done.returncode, done.stderr) == (0, "")
     assert "under jax.jit on cpu" in done.stdout
 
@@ -110,6 +126,7 @@ def test_rms_norm_refuses_what_it_cannot_do(rms_norm):
 POLICIES = ["eager", "late", "reversed", "random"]
 
 
+@pytest.mark.sampled(6, each=("name", "completion", "k", "stages"))
 @pytest.mark.parametrize("completion", POLICIES)
 @pytest.mark.parametrize("beside, k, stages", [(True, 192, 2), (False, 64, 1)])
 @pytest.mark.parametrize("name", MATMULS)

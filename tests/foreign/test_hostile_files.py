@@ -110,7 +110,7 @@ pyptx._cli.main()
     "declared",
     [
         "r<2000000000>",
-        "r<0xFFFFFFFF>",
+        pytest.param("r<0xFFFFFFFF>", marks=pytest.mark.sweep),
         ", ".join(["r<9>", *(f"r{i}_<999999>" for i in range(2000))]),
     ],
 )

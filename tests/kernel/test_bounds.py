@@ -6,6 +6,7 @@ import gc
 import sys
 import threading
 import tracemalloc
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -17,6 +18,14 @@ from pyptx.types import f32, u32
 
 MANY = 10_000
 FEWEST = 2800
+
+
+class Bounds(NamedTuple):
+    """How many calls, traced kernels and images caches keep."""
+
+    calls: int
+    specialisations: int
+    images: int
 
 
 @kernel(
@@ -96,27 +105,56 @@ def test_calls_on_arrays_are_known_for_a_while():
     np.testing.assert_array_equal(added(np.arange(3, dtype=np.uint32), by=1), [1, 2, 3])
 
 
-def test_specialisations_and_their_memory():
+@pytest.fixture
+def bounds():
+    """What the caches of a kernel are to keep."""
+    return Bounds(CALLS, SPECIALISATIONS, IMAGES)
+
+
+@pytest.fixture
+def low_bounds(monkeypatch):
+    """An eighth of that, which far fewer calls fill."""
+    low = Bounds(CALLS // 8, SPECIALISATIONS // 8, IMAGES // 8)
+    for cache, most in (
+        (first._calls, low.calls),
+        (first._made, low.specialisations),
+        (first._traced, low.specialisations),
+        (core._locations, low.images),
+    ):
+        monkeypatch.setattr(cache, "_most", most)
+    yield low
+    first._calls.clear()
+    first._made.clear()
+    first._traced.clear()
+
+
+def test_specialisations_and_their_memory(low_bounds):
     """Of sizes that are compile-time values few are kept, and memory stays what it was."""
-    early, late = memory_of(FEWEST, sys.getallocatedblocks)
-    assert late - early < FEWEST // 4  # objects, of as many calls as half of it
+    early, late = memory_of(FEWEST // 4, sys.getallocatedblocks, low_bounds)
+    assert late - early < FEWEST // 4 // 4  # objects, of as many calls as half of it
 
 
 @pytest.mark.sweep
-def test_all_memory_of_specialisations():
+def test_specialisations_and_their_memory_with_the_bounds_that_there_are(bounds):
+    early, late = memory_of(FEWEST, sys.getallocatedblocks, bounds)
+    assert late - early < FEWEST // 4
+
+
+@pytest.mark.sweep
+def test_all_memory_of_specialisations(bounds):
     """Counting every byte takes four times as long."""
     tracemalloc.start()
     try:
-        early, late = memory_of(2 * MANY, lambda: tracemalloc.get_traced_memory()[0])
+        early, late = memory_of(2 * MANY, lambda: tracemalloc.get_traced_memory()[0], bounds)
     finally:
         tracemalloc.stop()
     assert late < 1.1 * early
 
 
-def memory_of(many, memory):
+def memory_of(many, memory, bounds):
     """What is held after half of the calls, and after all."""
     early = many // 2
-    assert early * 3 // 4 > max(CALLS, IMAGES, SPECIALISATIONS)
+    assert early * 3 // 4 > max(bounds)
     held: dict[int, int] = {}
     for size in range(1, many + 1):
         x = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (size,), (0,))
@@ -126,9 +164,9 @@ def memory_of(many, memory):
         if size in (early, many):
             gc.collect()
             held[size] = memory()
-    assert len(first._traced) == len(first._made) == SPECIALISATIONS
-    assert len(first._calls) == CALLS
-    assert len(core._locations) == IMAGES
+    assert len(first._traced) == len(first._made) == bounds.specialisations
+    assert len(first._calls) == bounds.calls
+    assert len(core._locations) == bounds.images
     return held[early], held[many]
 
 

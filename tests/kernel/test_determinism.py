@@ -50,7 +50,7 @@ def body(count: int):
     return trace
 
 
-@pytest.mark.parametrize("small", [1000])
+@pytest.mark.parametrize("small", [300, pytest.param(1000, marks=pytest.mark.sweep)])
 def test_tracing_is_linear_in_instructions(small):
     """Twenty times the instructions take twenty times as long; a quadratic step takes 400."""
 

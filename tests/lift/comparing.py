@@ -3,6 +3,8 @@
 import dataclasses
 import re
 import subprocess
+import tempfile
+from functools import cache
 
 from pyptx import Kernel
 from pyptx._assemble import ptxas
@@ -74,8 +76,17 @@ def machine_code(module: Module, folder) -> dict[str, list[str]]:
     command = [ptxas.find(ptxas.PTXAS), f"-arch={target}", "file.ptx", "-o", "file.cubin"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    command = [ptxas.find(ptxas.NVDISASM), "-c", "file.cubin"]
-    listing = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+    return disassembled((folder / "file.cubin").read_bytes())
+
+
+@cache
+def disassembled(cubin: bytes) -> dict[str, list[str]]:
+    """The same for the same bytes, which a program that is lifted rightly mostly has."""
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(cubin)
+        file.flush()
+        command = [ptxas.find(ptxas.NVDISASM), "-c", file.name]
+        listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found: dict[str, list[str]] = {}
     for part in re.split(r"\n\s*\.section\s+", listing):
         name = part.partition(",")[0].strip()

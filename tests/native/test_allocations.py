@@ -58,7 +58,7 @@ def outcome(operation, threads):
     return [f.kind for f in done.report.findings], done.outputs[0].tobytes()
 
 
-def run_out(threads, step, *, persistent):
+def run_out(threads, step, persistent):
     """Fails allocations until a launch gets through without; what the errors say."""
     shim = ctypes.CDLL(os.environ[SHIM])
     shim.fail_at.argtypes = [ctypes.c_long, ctypes.c_int]
@@ -92,18 +92,18 @@ def shim(tmp_path_factory):
     return library
 
 
-@pytest.mark.parametrize("step", [89, pytest.param(1, marks=pytest.mark.sweep)])
-@pytest.mark.parametrize("persistent", [False, True], ids=["once", "from then on"])
-@pytest.mark.parametrize("threads", [1, 4])
-def test_every_allocation_may_fail(shim, threads, persistent, step):
-    steps = f"{threads}, {step}, persistent={persistent}"
-    script = f"""
+SCRIPT = """
 import json
 from tests.native.test_allocations import run_out
-print(json.dumps(sorted(run_out({steps}))))
+print(json.dumps([sorted(run_out(*each)) for each in {runs}]))
 """
+WAYS = [(threads, persistent) for threads in (1, 4) for persistent in (False, True)]
+
+
+def said_by(shim, runs):
+    """What the errors say of each of these runs, of one process."""
     done = subprocess.run(
-        [sys.executable, "-c", script],
+        [sys.executable, "-c", SCRIPT.format(runs=runs)],
         env={**os.environ, "LD_PRELOAD": str(shim), SHIM: str(shim)},
         cwd=Path(__file__).parents[2],
         capture_output=True,
@@ -111,6 +111,13 @@ print(json.dumps(sorted(run_out({steps}))))
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout.splitlines()[-1])
-    assert said
-    assert set(said) <= {"kernel copies: no memory left", "no memory left for the emulator"}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("step", [499, pytest.param(1, marks=pytest.mark.sweep)])
+def test_every_allocation_may_fail(shim, step):
+    """Once or from then on, with one thread and with several."""
+    found = said_by(shim, [(threads, step, persistent) for threads, persistent in WAYS])
+    for way, said in zip(WAYS, found, strict=True):
+        assert said, way
+        assert set(said) <= {"kernel copies: no memory left", "no memory left for the emulator"}

@@ -221,12 +221,14 @@ def strategies(table):
                 yield pytest.param(make, n, each, marks=marks, id=f"{way}-{n}-{each.name}")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("make", "n", "dtype"), list(strategies(FORWARD)))
 def test_strategies(make, n, dtype):
     op = forward_op(n, dtype)
     check_forward(op, make(op, Rows((n,), types_of(op), op.compute)), 5)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("make", "n", "dtype"), list(strategies(GRADIENTS)))
 def test_strategies_of_gradients(make, n, dtype):
     op = gradient_op(n, dtype)
@@ -446,7 +448,7 @@ def test_arrays_of_an_explicit_mesh_alone():
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("check_vma", [True, False])
+@pytest.mark.parametrize("check_vma", [True, pytest.param(False, marks=pytest.mark.sweep)])
 def test_shard_map(check_vma):
     """Devices fold their index into the key, as with jax.random."""
     given = arrays("add_rms_norm", 8, 64)

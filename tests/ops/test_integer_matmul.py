@@ -41,7 +41,7 @@ def test_sums_are_exact(shapes):
     same(ops.matmul(a, b), EXACT(a, b))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6, each="target")
 @pytest.mark.parametrize(
     "kinds", KINDS, ids=lambda kinds: "-".join(np.dtype(k).name for k in kinds)
 )
@@ -53,7 +53,7 @@ def test_every_target_and_sign(kinds, target):
     same(found, jnp.asarray(np.asarray(a, np.int64) @ np.asarray(b, np.int64), jnp.int32))
 
 
-@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("target", [pytest.param("sm_80", marks=pytest.mark.sweep), "sm_90a"])
 def test_sums_beyond_32_bits_wrap(target):
     """As those of JAX: 255 * 255 * 66560 is more than 2**32."""
     a, b = jnp.full((2, 66560), 255, jnp.uint8), jnp.full((66560, 16), 255, jnp.uint8)
@@ -61,6 +61,7 @@ def test_sums_beyond_32_bits_wrap(target):
         same(ops.matmul(a, b), EXACT(a, b))
 
 
+@pytest.mark.sampled(8, each="target")
 @pytest.mark.parametrize("out", [None, jnp.float32, jnp.bfloat16, jnp.float16])
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 def test_scales_as_inference_has_them(out, target):

@@ -46,6 +46,7 @@ def close(found, expected, tolerance=2e-5):
     )
 
 
+@pytest.mark.sampled(3)
 @LENGTHS
 def test_eager_and_jit_agree_bit_by_bit(n):
     x, w, c = arrays(5, n=n)
@@ -56,6 +57,7 @@ def test_eager_and_jit_agree_bit_by_bit(n):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.sampled(3)
 @LENGTHS
 def test_gradients(n):
     values = arrays(2, 3, n=n)
@@ -134,6 +136,7 @@ def stacked(axes):
     return [m if axis is not None else a for m, axis, a in zip(many, axes, (x, w), strict=True)], c
 
 
+@pytest.mark.sampled(8, each=("compiled", "axes"))
 @pytest.mark.parametrize("axes", MAPS, ids=str)
 @pytest.mark.parametrize("compiled", [False, True])
 def test_vmap(axes, compiled):
@@ -147,7 +150,11 @@ def test_vmap(axes, compiled):
     )
 
 
-@pytest.mark.parametrize(("outer", "inner"), [((0, None), (0, 0)), ((None, 0), (0, None))], ids=str)
+@pytest.mark.parametrize(
+    ("outer", "inner"),
+    [((0, None), (0, 0)), pytest.param((None, 0), (0, None), marks=pytest.mark.sweep)],
+    ids=str,
+)
 def test_nested_vmap(outer, inner):
     random = np.random.default_rng(1)
     shapes = [
@@ -221,7 +228,7 @@ def test_two_dimensions_of_rows_over_two_axes():
     close(compiled(xs, jax.device_put(w, NamedSharding(over, P())), cs), EXPECTED(x, w, c))
 
 
-@pytest.mark.parametrize("check_vma", [True, False])
+@pytest.mark.parametrize("check_vma", [True, pytest.param(False, marks=pytest.mark.sweep)])
 def test_shard_map(check_vma):
     x, w, c = arrays(16)
     over = mesh()

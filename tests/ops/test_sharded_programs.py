@@ -65,7 +65,7 @@ def test_layers_of_split_sequences():
     assert pyptx.collectives(program) == {GATHER: 2, SCATTER: 2}
 
 
-@pytest.mark.parametrize("dims", [(32,), (4, 8)], ids=str)
+@pytest.mark.parametrize("dims", [pytest.param((32,), marks=pytest.mark.sweep), (4, 8)], ids=str)
 def test_gradients_of_weights_that_are_split(dims):
     """Data parallel: a weight is gathered for the product, its gradient is reduce-scattered."""
 
@@ -82,7 +82,7 @@ def test_gradients_of_weights_that_are_split(dims):
     assert pyptx.collectives(program) == {GATHER: 1, SCATTER: 1}
 
 
-@pytest.mark.parametrize("precision", [None, "tf32"])
+@pytest.mark.parametrize("precision", [None, pytest.param("tf32", marks=pytest.mark.sweep)])
 def test_gradients_over_two_axes(precision):
     ours = partial(ops.matmul, precision=precision)
     arrays = normal(4, 6, 32), normal(32, 24, seed=1)
@@ -170,6 +170,7 @@ def test_a_norm_a_product_and_a_loss(split):
     assert pyptx.collectives(program).get(SCATTER, 0) == (1 if split[2] == P("x") else 0)
 
 
+@pytest.mark.sweep  # layers one after the other are above
 def test_a_scan_over_layers():
     def run(multiply):
         def layer(x, weights):
@@ -215,6 +216,7 @@ def test_inside_shard_map():
     assert not {SCATTER, REDUCE} & set(pyptx.collectives(program))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("axes", "of_a", "of_b", "split", "sent"),
     [
@@ -236,6 +238,7 @@ def test_mapped(axes, of_a, of_b, split, sent):
     check(mesh(2, 2), gradients, arrays, split)
 
 
+@pytest.mark.sweep  # test_mapped and the arrays of test_sharded_products.py, together
 def test_mapped_with_arrays_of_rows_and_columns():
     def ours(a, b, bias, residual):
         return ops.matmul(a, b, bias=bias, activation="silu", residual=residual)

@@ -37,7 +37,7 @@ def same(found, expected):
     np.testing.assert_array_equal(*bits)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9, each="dtype")
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda dtype: np.dtype(dtype).name)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_values_and_indices(dtype, shape):
@@ -50,7 +50,7 @@ def test_values_and_indices(dtype, shape):
         same(np.asarray(ops.argmax(x)), np.asarray(jnp.argmax(x, -1)).astype(np.int32))
 
 
-@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.sweep), 3])
 def test_derivatives(k):
     x = jnp.asarray(rows((2, 7), np.float32)) + jnp.arange(7) / 100
 

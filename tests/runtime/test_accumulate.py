@@ -80,6 +80,7 @@ def test_one_device_converts_nothing(accumulating, name):
     same(f(x), exact(X))
 
 
+@pytest.mark.sampled(4, each=("spec", "kind", "name"))
 @OPERATIONS
 @pytest.mark.parametrize("kind", [AUTO, EXPLICIT], ids=str)
 @pytest.mark.parametrize("spec", [("data",), (("data", "model"),), ("data", "model")], ids=str)
@@ -196,6 +197,7 @@ def test_partial_calls(accumulating):
     assert mapped.partial.outputs[1].axes == ("vmap.0", 64)
 
 
+@pytest.mark.sweep  # test_programs.py exports what is sharded, and the rest of this file sums
 def test_exported_and_loaded_in_another_process(process, tmp_path):
     start = """
         import sys, pathlib, jax, numpy as np, pyptx, ml_dtypes

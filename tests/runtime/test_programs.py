@@ -88,6 +88,7 @@ def test_exported_for_eight_devices(process, tmp_path):
     assert process(program(load), tmp_path, XLA_FLAGS=EIGHT) == "ok\n"
 
 
+@pytest.mark.sweep  # test_jax.py has the same of a program for one device
 def test_what_is_exported_depends_on_its_content_alone(process, tmp_path):
     text = """
         import hashlib, kernels
@@ -177,6 +178,7 @@ def test_a_finding_on_one_device_while_the_others_wait_for_it(tmp_path):
 # ---- the persistent cache ------------------------------------------------------------------------
 
 
+@pytest.mark.sweep  # what the cache is asked for is in test_jax.py, of a program for one device
 def test_the_persistent_cache_of_a_sharded_program(process, tmp_path):
     """Another process finds it with the same kernel, and not with another constant in it."""
     text = """

@@ -18,7 +18,7 @@ from .straightline import NotEmulated, evaluate
 
 FORMS = [form for form in forms() if form.chapter == "Video Instructions"]
 OPCODES = sorted({form.opcode for form in FORMS})
-CHOICES, ROWS = 3, 40
+CHOICES, ROWS = 3, 16
 
 
 def written(spec: OperandSpec, type_: str, generator: random.Random) -> str:

@@ -45,6 +45,13 @@ def test_all_fields_are_needed():
         constructor(Instruction)(None)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def frozen_again():
+    """What pytest keeps of all tests is frozen behind these as it was before."""
+    yield
+    gc.freeze()
+
+
 @pytest.fixture
 def unfrozen():
     gc.unfreeze()  # what the tests of other files left

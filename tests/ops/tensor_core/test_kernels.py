@@ -133,7 +133,7 @@ IN_DEPTH = pytest.mark.parametrize("shape", DEEP, ids=str)
 IN_ANY_CLUSTERS = pytest.mark.parametrize("shape", [*CLUSTERS, *DEEP], ids=str)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12, each=("a_major", "b_major", "ctas"))
 @IN_CLUSTERS
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 @pytest.mark.parametrize("ctas", [2, 7, 18])
@@ -394,7 +394,7 @@ def layouts(shape):
 EACH_BETWEEN = [(shape, *majors) for shape in BETWEEN for majors in layouts(shape)]
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(40, each=("kind", "a_major", "b_major"))
 @pytest.mark.parametrize(("shape", "a_major", "b_major"), EACH_BETWEEN, ids=str)
 @pytest.mark.parametrize("kind", [bf16, f16], ids=str)
 @pytest.mark.parametrize("columns", [152, 456])
@@ -403,7 +403,7 @@ def test_tiles_between_panels(shape, a_major, b_major, kind, columns):
     assert emulated(built(product, shape, 4), product, 328, columns, 200) <= 1
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(10, each=("transposed", "d"))
 @pytest.mark.parametrize("columns", range(8, 264, 8))
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("d", [bf16, f32], ids=str)
@@ -451,7 +451,7 @@ def test_what_tiles_between_panels_are_not_for(shape):
 TRANSPOSED = [shape for shape in OTHERS if shape.transposed]
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(40, each=("a_major", "b_major", "d", "batches"))
 @pytest.mark.parametrize("shape", TRANSPOSED, ids=str)
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 @pytest.mark.parametrize(("kind", "d"), [(bf16, bf16), (f16, f16), (bf16, f32)], ids=str)
@@ -500,7 +500,7 @@ def test_what_transposed_tiles_are_not_for(shape):
 # ---- the assembler -------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24, each=("a_major", "b_major"))
 @pytest.mark.parametrize("cut", (*plan.CUTS, *plan.OTHERS), ids=lambda cut: str(cut.shape))
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 def test_multiplications_stay_asynchronous(cut, a_major, b_major):
@@ -517,7 +517,7 @@ def test_multiplications_stay_asynchronous(cut, a_major, b_major):
     assert "serialized" not in cubin.log
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(20, each=("a_major", "b_major", "d"))
 @pytest.mark.parametrize("shape", [*BETWEEN, *TRANSPOSED], ids=str)
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 @pytest.mark.parametrize("d", [bf16, f32], ids=str)

@@ -23,7 +23,7 @@ LOW = [cut.shape for cut in plan.OTHERS if cut.shape.is_low]
 SOME = [LOW[0], replace(LOW[5], stages=3), Shape(32, 64, stages=2, cluster="depth")]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(14, each=("size", "b_major"))
 @pytest.mark.parametrize("shape", LOW, ids=str)
 @pytest.mark.parametrize("b_major", ["MN", "K"])
 @pytest.mark.parametrize("size", [(1, 264, 520), (16, 64, 64), (17, 136, 1000), (70, 72, 8)])
@@ -117,7 +117,7 @@ def test_what_is_chosen() -> None:
     assert plan.choose(eight, 16, 14336, 4096).rows == 16
 
 
-@pytest.mark.parametrize("by_rows", [False, True])
+@pytest.mark.parametrize("by_rows", [pytest.param(False, marks=pytest.mark.sweep), True])
 def test_an_operation_takes_it(by_rows: bool) -> None:
     """`ops.matmul` with an epilogue: bias, an activation, and a residual, of odd sizes too."""
     rng = np.random.default_rng(2)
