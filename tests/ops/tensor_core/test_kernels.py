@@ -152,7 +152,7 @@ def test_clusters_of_every_layout(a_major, b_major, shape, ctas):
         assert emulated(kernel, product, 328, 392, 200) <= 1
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(12, each="size")
 @IN_CLUSTERS
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_sizes_of_clusters(size, shape):
@@ -163,7 +163,7 @@ def test_sizes_of_clusters(size, shape):
     assert emulated(built(product, shape, 4), product, *size) <= 1
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(14, each=("a_batched", "b_batched"))
 @IN_ANY_CLUSTERS
 @pytest.mark.parametrize(("a_batched", "b_batched"), [(True, True), (True, False), (False, True)])
 def test_batches_of_clusters(a_batched, b_batched, shape):
@@ -172,13 +172,14 @@ def test_batches_of_clusters(a_batched, b_batched, shape):
     assert emulated(built(product, shape, 4), product, 72, 136, k) <= 1
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @IN_ANY_CLUSTERS
 def test_clusters_of_eight_bits(shape):
     product = Product(e4m3, e5m2, f32, "K", "K")
     assert emulated(built(product, shape, 6), product, 200, 264, 1040, coarse=True) <= 1
 
 
+@pytest.mark.sampled(3)
 @IN_CLUSTERS
 def test_clusters_fetch_what_they_share_once(shape):
     """Each CTA gives a part of the shared lines to all, in whole boxes; or has none to give."""
@@ -188,6 +189,7 @@ def test_clusters_fetch_what_they_share_once(shape):
     assert text.count(".multicast::cluster") == loops
 
 
+@pytest.mark.sampled(4)
 @IN_CLUSTERS
 def test_clusters_have_no_fence_of_all_memory(shape):
     """The assembler makes one of every release at the cluster's scope, and of every fence."""
