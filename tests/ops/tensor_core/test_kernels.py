@@ -142,9 +142,9 @@ def test_clusters_of_every_layout(a_major, b_major, shape, ctas):
     product = Product(bf16, bf16, bf16, a_major, b_major)
     # Half of what is shared is whole boxes, and so are columns, or half a box is left.
     made = product.transposed if shape.transposed else product
-    by_rows = shape.cluster == "rows"
-    shared, major = (shape.columns, made.b_major) if by_rows else (shape.rows, made.a_major)
-    halves = shared // 2 % (8 if major == "K" else 64) == 0
+    shared = [(shape.columns, made.b_major)] * (shape.below > 1)
+    shared += [(shape.rows, made.a_major)] * (shape.beside > 1)
+    halves = all(lines // 2 % (8 if major == "K" else 64) == 0 for lines, major in shared)
     boxes = made.b_major == "K" or shape.columns % 32 == 0
     assert plan.fits(shape, product) == (halves and boxes)
     if plan.fits(shape, product):
@@ -186,7 +186,8 @@ def test_clusters_fetch_what_they_share_once(shape):
     text = built(Product(bf16, bf16, bf16, "K", "K"), shape).ptx()
     # With a cache policy, and without.
     loops = 2 if shape.rows == 64 and not shape.transposed else 1
-    assert text.count(".multicast::cluster") == loops
+    factors = 2 if shape.cluster == "both" else 1
+    assert text.count(".multicast::cluster") == loops * factors
 
 
 @pytest.mark.sampled(4)

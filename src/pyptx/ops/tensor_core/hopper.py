@@ -20,11 +20,14 @@ from pyptx.ops.tensor_core.scales import Scales
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule, Share
 from pyptx.ops.tensor_core.shape import (
     CTAS,
+    PAIR,
     ROWS,
     WARPGROUP,
     Product,
     Shape,
     clusters_at_once,
+    rank_below,
+    rank_beside,
     rank_of,
 )
 from pyptx.types import u32
@@ -283,13 +286,27 @@ def _factors(
     product: Product, shape: Shape, named: dict[str, Tensor], rank: Reg | None
 ) -> tuple[Operand, Operand]:
     tensors = [named[name] for name in "BC" if name in named]
-    of_a, of_b = (
-        None if rank is None or shape.cluster != shared else Team(rank, shape.clustered)
-        for shared in ("columns", "rows")
-    )
+    of_a, of_b = _teams(shape, rank)
     return (
         operand([named["A"]], product.a_major, shape.rows, shape.stages, product.a_batched, of_a),
         operand(tensors, product.b_major, shape.columns, shape.stages, product.b_batched, of_b),
+    )
+
+
+def _teams(shape: Shape, rank: Reg | None) -> tuple[Team | None, Team | None]:
+    """Those with which a CTA fetches A, and B."""
+    if rank is None or not shape.shares:
+        return None, None
+    if shape.cluster != "both":
+        team = Team(rank, shape.clustered, (1 << shape.clustered) - 1)
+        return (None, team) if shape.cluster == "rows" else (team, None)
+    beside, below = rank_beside(rank), rank_below(rank)
+    every = sum(1 << PAIR * i for i in range(shape.beside))
+    row = ptx.inst.shl.b32(every, below)
+    column = ptx.inst.shl.b32((1 << PAIR) - 1, ptx.inst.mul.lo.u32(beside, PAIR))
+    return (
+        Team(beside, shape.beside, ptx.inst.cvt.u16.u32(row)),
+        Team(below, PAIR, ptx.inst.cvt.u16.u32(column)),
     )
 
 

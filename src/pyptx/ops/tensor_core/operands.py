@@ -18,10 +18,15 @@ their lines first to leave the L2 cache, and 448 MiB took 2 % more."""
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """The `rank` of a CTA among the `size` CTAs of its cluster, which multiply the same lines."""
+    """The `rank` of a CTA among the `size` CTAs of its cluster that multiply the same lines.
+
+    Bit i of `mask` is set where the CTA of rank i in the cluster is one of them; u16 where it
+    depends on the CTA.
+    """
 
     rank: Reg
     size: int
+    mask: int | Reg
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,7 @@ class Operand:
         part = None if self.team is None else low(self.team.rank, own)
         more: dict[str, Any] = {}
         if self.team is not None:
-            more["multicast_mask"] = (1 << self.team.size) - 1
+            more["multicast_mask"] = self.team.mask
         more["cache_policy"] = policy
         line = line if part is None else line + part
         for i, described in enumerate(self.maps):

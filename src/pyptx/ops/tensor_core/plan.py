@@ -188,12 +188,9 @@ def _shares(shape: Shape, product: Product) -> bool:
     """Whether CTAs that fetch for each other have such tiles."""
     if product.ragged is not None or product.promoted or shape.split:
         return False
-    lines, matrices = (
-        (shape.columns, product.factors) if shape.cluster == "rows" else (shape.rows, 1)
-    )
-    major = product.b_major if shape.cluster == "rows" else product.a_major
-    # Types of both factors have as many bytes.
-    return shared_parts(lines, matrices, major, product.a, shape.clustered) > 1
+    of_a = shape.rows, 1, product.a_major, product.a, shape.beside
+    of_b = shape.columns, product.factors, product.b_major, product.b, shape.below
+    return all(each[-1] == 1 or shared_parts(*each) > 1 for each in (of_a, of_b))
 
 
 # ---- operations ----------------------------------------------------------------------------------

@@ -14,12 +14,14 @@ from pyptx.types import DType, f32, s8, s32, tf32, u8
 Major: TypeAlias = Literal["K", "MN"]
 Blocks: TypeAlias = Literal["block", "column"]
 Spread: TypeAlias = Literal["M", "K", "G"]
-Cluster: TypeAlias = Literal["rows", "columns", "depth"]
+Cluster: TypeAlias = Literal["rows", "columns", "both", "depth"]
 Tile: TypeAlias = "tuple[int, int, Cluster | None, int, bool, bool]"
 """Rows and columns that a CTA multiplies at a time, what the CTAs of its cluster divide, how many
 CTAs that has, whether a CTA's warpgroups multiply by turns, and whether D is transposed."""
 BLOCK: Final = 128
 """Values of K, and columns of B, that have one scale in a product with block scales."""
+PAIR: Final = 2
+"""CTAs one below the other in a cluster that has some side by side, too."""
 WARPGROUP: Final = 128
 """Threads of a warpgroup."""
 ROWS: Final = 64
@@ -158,8 +160,9 @@ class Shape:
     split          whether tiles that are too few for all CTAs are split along K
     cluster        the CTAs of a cluster make tiles that are next to each other: one below the other
                    ("rows"), which have the same columns of B, or side by side ("columns"), which
-                   have the same rows of A. Each fetches a part of what all multiply, for all. Or
-                   all make the same tile ("depth"), each a part of K
+                   have the same rows of A. Each fetches a part of what all multiply, for all. With
+                   "both", pairs of the former are side by side. Or all make the same tile
+                   ("depth"), each a part of K
     clustered      CTAs of such a cluster
     pingpong       whether two warpgroups make tiles by turns: one multiplies while the other's
                    results are written
@@ -195,17 +198,28 @@ class Shape:
     @property
     def shares(self) -> bool:
         """Whether the CTAs of a cluster fetch for each other."""
-        return self.cluster in ("rows", "columns")
+        return self.cluster in ("rows", "columns", "both")
+
+    @property
+    def below(self) -> int:
+        """CTAs of a cluster with the same columns of B, one below the other."""
+        return {"rows": self.clustered, "both": PAIR}.get(self.cluster or "", 1)
+
+    @property
+    def beside(self) -> int:
+        """CTAs of a cluster with the same rows of A, side by side."""
+        found = {"columns": self.clustered, "both": self.clustered // PAIR}
+        return found.get(self.cluster or "", 1)
 
     @property
     def all_rows(self) -> int:
         """Of A that a cluster multiplies at a time."""
-        return self.rows * (self.clustered if self.cluster == "rows" else 1)
+        return self.rows * self.below
 
     @property
     def all_columns(self) -> int:
         """Of B that a cluster multiplies at a time."""
-        return self.columns * (self.clustered if self.cluster == "columns" else 1)
+        return self.columns * self.beside
 
     @property
     def groups(self) -> int:
@@ -251,6 +265,16 @@ def clusters_at_once(size: int, ctas: int) -> int:
 def rank_of(cta: Reg, size: int) -> Reg:
     """The rank in its cluster, of so many CTAs, of the CTA of this number."""
     return cta - ptx.inst.mul.lo.u32(by_number(cta, size), size)
+
+
+def rank_below(rank: Reg) -> Reg:
+    """How many CTAs of its pair are above the CTA of this rank, in a cluster of pairs."""
+    return rank % PAIR
+
+
+def rank_beside(rank: Reg) -> Reg:
+    """How many pairs of its cluster are to the left of the CTA of this rank."""
+    return rank // PAIR
 
 
 def first_sum(lane: Reg) -> tuple[Reg, Reg]:

@@ -152,6 +152,7 @@ def _of_width(
     rows: int,
     columns: int,
     cluster: Cluster | None = None,
+    clustered: int = 2,
     *,
     pingpong: bool = False,
     transposed: bool = False,
@@ -159,7 +160,7 @@ def _of_width(
     """A shape with as many stages as there is room for beside a panel for each warpgroup."""
     shape = Shape(
         rows, columns, blocks=2 if pingpong or rows > 2 * ROWS else 1, panels=1,
-        band=16 if cluster is None else 8, cluster=cluster, pingpong=pingpong,
+        band=16 if cluster is None else 8, cluster=cluster, clustered=clustered, pingpong=pingpong,
         transposed=transposed,
     )  # fmt: skip
     room = _ROOM - _ends(shape)
@@ -203,6 +204,16 @@ _TRANSPOSED: Final = (
 )
 """The same for rows, which lie along K: with B as (K, N), columns come in whole boxes. 1024 x 2112
 are 132 tiles of 256 x 64 of D."""
+_PAIRS: Final = (
+    *(_of_width(128, columns, "both", 4, pingpong=True) for columns in (128, 192)),
+    *(_of_width(*tile, "both", 4) for tile in ((128, 128), (128, 160), (128, 256))),
+    *(_of_width(256, columns, "both", 4) for columns in (128, 160)),
+    *(_of_width(128, columns, "both", 4, transposed=True) for columns in (128, 160)),
+    _of_width(256, 160, "both", 4, transposed=True),
+    _of_width(128, 112, "both", 6, transposed=True),
+    _of_width(128, 80, "both", 8, transposed=True),
+)
+"""Clusters that share both factors' lines: where the L2 cache answers too few requests."""
 OTHERS: Final = tuple(
     map(
         _perhaps,
@@ -226,6 +237,7 @@ OTHERS: Final = tuple(
             *_LOW,
             *_WIDTHS,
             *_TRANSPOSED,
+            *_PAIRS,
         ),
     )
 )

@@ -124,11 +124,7 @@ def _requests(shape: Shape, call: Call) -> int:
     (m, n, k), product = call.sizes, call.product
     of_a = (k if product.a_major == "K" else m) * product.a.bytes
     of_b = (k if product.b_major == "K" else n) * product.b.bytes
-    rows, columns = shape.rows, shape.columns
-    if shape.cluster == "rows":
-        columns = -(-columns // shape.clustered)
-    elif shape.cluster == "columns":
-        rows = -(-rows // shape.clustered)
+    rows, columns = -(-shape.rows // shape.beside), -(-shape.columns // shape.below)
     return rows * (1 if of_a % SPAN == 0 else 2) + columns * (1 if of_b % SPAN == 0 else 2)
 
 
