@@ -149,7 +149,7 @@ def test_long_products_have_shapes_that_are_expected_to_be_fast(tune):
     product = tune.PRODUCTS["bf16"]
     made = tune.Fit(measured.COMMON, measured.TIMES, measured.PROMOTED_TIMES)
     cuts = {cut.shape.tile: cut.shape for cut in plan.CUTS if not cut.shape.split}
-    wide, narrow = cuts[128, 256, None, 1, False], cuts[128, 128, None, 1, False]
+    wide, narrow = (cuts[128, columns, None, 1, False, False] for columns in (256, 128))
 
     def some(*sizes):
         return [
