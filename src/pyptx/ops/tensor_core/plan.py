@@ -92,7 +92,7 @@ def fastest(
 
     Numbers of rows that are measured stand for those below them of which there are as many tiles.
     So does B as (K, N) for (N, K), of which fewer sizes were measured: there are as many copies and
-    products. It was 1.5 % slower than the fastest, on average of those, and the expected one 4.5 %.
+    products. It was 1.5 % slower than the fastest, on average of those, and the expected one 5.2 %.
     """
     bits, major, promoted = product.kind
     majors: tuple[Major, ...] = ("K", "MN") if major == "K" else (major,)
