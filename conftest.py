@@ -19,6 +19,7 @@ import contextlib
 import ctypes
 import gc
 import importlib
+import importlib.metadata
 import importlib.util
 import io
 import itertools
@@ -53,11 +54,11 @@ SIMULATED = (
     "--xla_cpu_collective_call_terminate_timeout_seconds=600",
 )
 # What JAX compiles in tests runs for moments. With a GPU these would be for its compiler too.
-QUICK = (
-    "--xla_backend_optimization_level=0",
-    "--xla_llvm_disable_expensive_passes=true",
-    "--xla_cpu_use_fusion_emitters=false",
-)
+QUICK = ("--xla_backend_optimization_level=0", "--xla_llvm_disable_expensive_passes=true")
+if importlib.util.find_spec("jaxlib"):
+    series = tuple(map(int, importlib.metadata.version("jaxlib").split(".")[:2]))
+    # XLA ends a process that gives it a flag of another series.
+    QUICK += ("--xla_cpu_use_fusion_emitters=false",) * (series < (0, 11))
 FLAGS = SIMULATED if Path("/proc/driver/nvidia").exists() else (*SIMULATED, *QUICK)
 # JAX reads them when it first looks for devices, which is after all tests have been collected.
 os.environ["XLA_FLAGS"] = " ".join((*os.environ.get("XLA_FLAGS", "").split(), *FLAGS))
