@@ -53,12 +53,15 @@ SIMULATED = (
     "--xla_cpu_collective_call_warn_stuck_timeout_seconds=300",
     "--xla_cpu_collective_call_terminate_timeout_seconds=600",
 )
+HAS_JAX = importlib.util.find_spec("jaxlib") is not None
+JAX = importlib.metadata.version("jaxlib").split(".") if HAS_JAX else []
 # What JAX compiles in tests runs for moments. With a GPU these would be for its compiler too.
-QUICK = ("--xla_backend_optimization_level=0", "--xla_llvm_disable_expensive_passes=true")
-if importlib.util.find_spec("jaxlib"):
-    series = tuple(map(int, importlib.metadata.version("jaxlib").split(".")[:2]))
-    # XLA ends a process that gives it a flag of another series.
-    QUICK += ("--xla_cpu_use_fusion_emitters=false",) * (series < (0, 11))
+QUICK = (
+    "--xla_backend_optimization_level=0",
+    "--xla_llvm_disable_expensive_passes=true",
+    # XLA ends a process that gives it a flag of another version.
+    *("--xla_cpu_use_fusion_emitters=false" for _ in range(JAX[:2] == ["0", "10"])),
+)
 FLAGS = SIMULATED if Path("/proc/driver/nvidia").exists() else (*SIMULATED, *QUICK)
 # JAX reads them when it first looks for devices, which is after all tests have been collected.
 os.environ["XLA_FLAGS"] = " ".join((*os.environ.get("XLA_FLAGS", "").split(), *FLAGS))
