@@ -60,7 +60,7 @@ QUICK = (
     "--xla_backend_optimization_level=0",
     "--xla_llvm_disable_expensive_passes=true",
     # XLA ends a process that gives it a flag of another version.
-    *("--xla_cpu_use_fusion_emitters=false" for _ in range(JAX[:2] == ["0", "10"])),
+    *(("--xla_cpu_use_fusion_emitters=false",) if JAX[:2] == ["0", "10"] else ()),
 )
 FLAGS = SIMULATED if Path("/proc/driver/nvidia").exists() else (*SIMULATED, *QUICK)
 # JAX reads them when it first looks for devices, which is after all tests have been collected.

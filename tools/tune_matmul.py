@@ -48,8 +48,9 @@ _APART: Final = 30.0
 _STEP: Final = 2.0**-26
 """The difference of a logarithm by which its slope is found."""
 _SLOWER: Final = 0.005
-"""What a choice may lose of the fastest shape, or of a long product, whose times vary more."""
+"""What a choice may lose of the fastest shape."""
 _SLOWER_LONG: Final = 0.01
+"""The same of a long product, whose times vary more."""
 _LONG: Final = 250_000.0
 """Nanoseconds of a product in which power limits the clock."""
 _LIKELY: Final = 1.05

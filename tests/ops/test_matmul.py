@@ -16,6 +16,7 @@ from jax.sharding import PartitionSpec as P  # noqa: E402
 
 import pyptx  # noqa: E402
 from pyptx import CallError, ops  # noqa: E402
+from pyptx._recent import Recent  # noqa: E402
 from pyptx.ops import _matmul_jax  # noqa: E402
 from pyptx.ops.tensor_core import plan  # noqa: E402
 from pyptx.ops.tensor_core.shape import Product  # noqa: E402
@@ -71,7 +72,7 @@ KEPT = [
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])
 def test_a_product_that_is_one_launch_is_kept(of_a, of_b, options, kept, dtype, monkeypatch):
     """Called again, it needs no checks; whatever else is called gives what it gave before."""
-    known = {}
+    known = Recent(8)
     monkeypatch.setattr(_matmul_jax, "KNOWN", known)
     a, b = normal(of_a, dtype), normal(of_b, dtype, 1)
     first = ops.matmul(a, b, **options)

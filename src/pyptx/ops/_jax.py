@@ -106,15 +106,9 @@ def broadcasts(shape: tuple[Any, ...], to: tuple[Any, ...]) -> bool:
 def located(
     operation: str, where: SourceLocation, function: Callable[..., Any], *arguments: Any
 ) -> Any:
-    """Call a function that has a derivative in reverse mode only; errors name that line.
-
-    Outside of a program there is nothing to derive, and JAX's way to the function takes longer than
-    a launch.
-    """
-    if not is_traced(_jax.tree.leaves(arguments)):
-        function = _underived(function)
+    """Call a function that has a derivative in reverse mode only; errors name that line."""
     try:
-        return function(*arguments)
+        return applied(function, *arguments)
     except CallError as error:
         raise error.at(where) from None
     except TypeError as error:
@@ -125,6 +119,17 @@ def located(
             location=where,
             notes=(("help", "jax.grad, jax.vjp and jax.jacrev work"),),
         ) from error
+
+
+def applied(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function that has a derivative.
+
+    Outside of a program there is nothing to derive, and JAX's way to the function takes longer than
+    a launch.
+    """
+    if not is_traced(_jax.tree.leaves(arguments)):
+        function = _underived(function)
+    return function(*arguments)
 
 
 def _underived(function: Any) -> Callable[..., Any]:

@@ -11,6 +11,7 @@ import jax.numpy
 
 from pyptx import KernelSequence, PtxError
 from pyptx._calls import binding
+from pyptx._recent import Recent
 from pyptx._source import call_site
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
@@ -42,7 +43,7 @@ from pyptx.ops._matmul_derivative import (
     underived,
     underived_rows,
 )
-from pyptx.ops._matmul_launch import alone, computed
+from pyptx.ops._matmul_launch import alone
 from pyptx.ops._matmul_options import (
     check_activation,
     check_epilogue,
@@ -59,7 +60,7 @@ from pyptx.types import DType
 
 _jax: Any = jax  # for what JAX annotates in part
 jnp: Any = jax.numpy
-KNOWN: Final[dict[object, KernelSequence]] = {}
+KNOWN: Final[Recent[KernelSequence]] = Recent(plan.KEPT)
 """The kernels of products of two arrays alone that were made before, which need no checks again."""
 
 
@@ -132,8 +133,10 @@ def matmul(
     plain = not applied and amax is False
     if plain:
         try:
-            return KNOWN[_kind(a, b, out_dtype, precision)](a, b)
-        except (AttributeError, KeyError, TypeError, PtxError):
+            kernel = KNOWN.get(_kind(a, b, out_dtype, precision))
+            if kernel is not None:
+                return kernel(a, b)
+        except (AttributeError, TypeError, PtxError):
             pass  # not known yet, or refused: what follows finds the line that is to blame
     where = call_site()
     dtype = check_types("matmul", where, a=a, b=b)
@@ -187,9 +190,7 @@ def _remember(kind: tuple[Any, ...], out: DType, a: Any, b: Any) -> None:
         return
     kernel = alone(Call("K", "MN", out, spread="M" if a.ndim > 2 else None), a, b)
     if kernel is not None:
-        if len(KNOWN) >= plan.KEPT:
-            KNOWN.clear()
-        KNOWN[kind] = kernel
+        KNOWN.keep(kind, kernel)
 
 
 @binding(CallError, "gated_matmul")
@@ -491,18 +492,14 @@ class _Run:
         kind = None if self.blocks is None else self.blocks.kind
         call = Call("K", major, self.out, self._epilogue, kind, self.tf32, spread)
         amax = call.epilogue is not None and call.epilogue.amax
-        traced = shell.is_traced((a, *bs, *operands))  # otherwise there is nothing to derive
         if self.blocks is not None or amax or self.out in EIGHT_BITS.values():
-            run = underived if traced else computed
-            return run(call, a, list(bs), list(operands))
+            return shell.applied(underived, call, a, list(bs), list(operands))
         if call.epilogue is None:
-            return [dot(call, a, bs[0])] if traced else computed(call, a, bs)
+            return [shell.applied(dot, call, a, bs[0])]
         own = self.applied
         formula = formula_of(own) if isinstance(own, Layer) else Formula(own, self.reference)
         product = Fused("K", major, self.out, formula, tf32=self.tf32, spread=spread)
-        if not traced:
-            return computed(product.call, a, list(bs), list(operands))
-        return fused(product, a, list(bs), list(operands))
+        return shell.applied(fused, product, a, list(bs), list(operands))
 
     @property
     def _epilogue(self) -> Epilogue | None:

@@ -26,8 +26,6 @@ from pyptx.ops.tensor_core.shape import (
     Product,
     Shape,
     clusters_at_once,
-    rank_below,
-    rank_beside,
     rank_of,
 )
 from pyptx.types import u32
@@ -300,7 +298,7 @@ def _teams(shape: Shape, rank: Reg | None) -> tuple[Team | None, Team | None]:
     if shape.cluster != "both":
         team = Team(rank, shape.clustered, (1 << shape.clustered) - 1)
         return (None, team) if shape.cluster == "rows" else (team, None)
-    beside, below = rank_beside(rank), rank_below(rank)
+    beside, below = shape.rank_beside(rank), shape.rank_below(rank)
     every = sum(1 << PAIR * i for i in range(shape.beside))
     row = ptx.inst.shl.b32(every, below)
     column = ptx.inst.shl.b32((1 << PAIR) - 1, ptx.inst.mul.lo.u32(beside, PAIR))

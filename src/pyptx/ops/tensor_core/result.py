@@ -221,8 +221,12 @@ class TransposedResults(Results):
     """The same where the kernel makes D^T, of 16 or 32 bits: the 64 rows of a panel are one or two
     times 128 bytes of each row of D."""
 
+    @property
+    def width(self) -> int:
+        """Rows of D^T that are 128 bytes of a row of D."""
+        return SPAN // self.types[0].bytes
+
     def describe(self) -> None:
-        self.width = SPAN // self.types[0].bytes
         for lines in (self.unit, *((self.left,) * (self.left > 0))):
             box = *((1,) * self.batched), lines, self.width
             self.maps.append(self.tensors[0].tma_desc(box, layout=Layout.TMA_128B))

@@ -21,7 +21,7 @@ from typing import Any, Final, TypeVar
 from pyptx import Reg, ptx, reg
 from pyptx.ops.tensor_core.arrays import Sizes
 from pyptx.ops.tensor_core.divide import SmallDivisor, by_number, if_not_below
-from pyptx.ops.tensor_core.shape import Shape, rank_below, rank_beside, rank_of
+from pyptx.ops.tensor_core.shape import Shape, rank_of
 from pyptx.types import u32
 
 T = TypeVar("T")
@@ -275,12 +275,10 @@ class Schedule:
         row, column = self.banded(at, self.down)
         row, column = low(row, self.rows), low(column, self.columns)
         if self.rank is not None and self.shape.shares:
-            both = self.shape.cluster == "both"
             if self.shape.below > 1:
-                below = rank_below(self.rank) if both else self.rank
-                row = row + low(below, self.shape.rows)
+                row = row + low(self.shape.rank_below(self.rank), self.shape.rows)
             if self.shape.beside > 1:
-                beside = rank_beside(self.rank) if both else self.rank
+                beside = self.shape.rank_beside(self.rank)
                 column = column + low(beside, self.columns // self.shape.beside)
         return Place(row, column, matrix)
 

@@ -211,6 +211,15 @@ class Shape:
         found = {"columns": self.clustered, "both": self.clustered // PAIR}
         return found.get(self.cluster or "", 1)
 
+    def rank_below(self, rank: Reg) -> Reg:
+        """How many CTAs of the cluster with the same columns of B are above the one of this
+        rank."""
+        return rank % PAIR if self.cluster == "both" else rank
+
+    def rank_beside(self, rank: Reg) -> Reg:
+        """How many CTAs of the cluster with the same rows of A are to the left of it."""
+        return rank // PAIR if self.cluster == "both" else rank
+
     @property
     def all_rows(self) -> int:
         """Of A that a cluster multiplies at a time."""
@@ -265,16 +274,6 @@ def clusters_at_once(size: int, ctas: int) -> int:
 def rank_of(cta: Reg, size: int) -> Reg:
     """The rank in its cluster, of so many CTAs, of the CTA of this number."""
     return cta - ptx.inst.mul.lo.u32(by_number(cta, size), size)
-
-
-def rank_below(rank: Reg) -> Reg:
-    """How many CTAs of its pair are above the CTA of this rank, in a cluster of pairs."""
-    return rank % PAIR
-
-
-def rank_beside(rank: Reg) -> Reg:
-    """How many pairs of its cluster are to the left of the CTA of this rank."""
-    return rank // PAIR
 
 
 def first_sum(lane: Reg) -> tuple[Reg, Reg]:
