@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from pyptx.ops._add_norm_jax import add_layer_norm as add_layer_norm
     from pyptx.ops._add_norm_jax import add_rms_norm as add_rms_norm
     from pyptx.ops._cross_entropy_jax import cross_entropy as cross_entropy
+    from pyptx.ops._dot_general_jax import dot_general as dot_general
+    from pyptx.ops._dot_general_jax import ragged_dot as ragged_dot
     from pyptx.ops._gates_jax import geglu as geglu
     from pyptx.ops._gates_jax import gelu as gelu
     from pyptx.ops._gates_jax import reglu as reglu
@@ -20,11 +22,9 @@ if TYPE_CHECKING:
     from pyptx.ops._group_norm_jax import group_norm as group_norm
     from pyptx.ops._group_norm_jax import instance_norm as instance_norm
     from pyptx.ops._layer_norm_jax import layer_norm as layer_norm
-    from pyptx.ops._matmul_jax import dot_general as dot_general
     from pyptx.ops._matmul_jax import fused_matmul as fused_matmul
     from pyptx.ops._matmul_jax import gated_matmul as gated_matmul
     from pyptx.ops._matmul_jax import matmul as matmul
-    from pyptx.ops._matmul_jax import ragged_dot as ragged_dot
     from pyptx.ops._quantize_jax import layer_norm_quantized as layer_norm_quantized
     from pyptx.ops._quantize_jax import quantize as quantize
     from pyptx.ops._quantize_jax import rms_norm_quantized as rms_norm_quantized
@@ -71,10 +71,11 @@ __all__ = [
 _MODULES: Final = {
     "_add_norm_jax": ("add_layer_norm", "add_rms_norm"),
     "_cross_entropy_jax": ("cross_entropy",),
+    "_dot_general_jax": ("dot_general", "ragged_dot"),
     "_gates_jax": ("geglu", "gelu", "reglu", "relu", "silu", "swiglu"),
     "_group_norm_jax": ("group_norm", "instance_norm"),
     "_layer_norm_jax": ("layer_norm",),
-    "_matmul_jax": ("dot_general", "fused_matmul", "gated_matmul", "matmul", "ragged_dot"),
+    "_matmul_jax": ("fused_matmul", "gated_matmul", "matmul"),
     "_quantize_jax": ("layer_norm_quantized", "quantize", "rms_norm_quantized"),
     "_rms_norm_jax": ("rms_norm", "rms_norm_bwd", "rms_norm_fwd"),
     "_rope_jax": ("rope",),

@@ -17,7 +17,7 @@ from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
 from pyptx.ops._matmul_options import no_product, scale_of
 from pyptx.ops.tensor_core import plan
-from pyptx.ops.tensor_core.factors import DTYPES, EIGHT_BITS, FLOAT8, INT8
+from pyptx.ops.tensor_core.factors import DTYPES, EIGHT_BITS, FLOAT8, INT8, KINDS
 from pyptx.ops.tensor_core.shape import BLOCK, Blocks
 from pyptx.types import DType, bf16, f32, s32
 
@@ -105,11 +105,11 @@ def check_types(operation: str, where: SourceLocation, **arrays: Any) -> DType:
                 notes=(("help", f"jax.numpy.asarray({name})"),),
             )
         dtype = str(cast("Any", array).dtype)
-        if dtype not in DTYPES and dtype not in EIGHT_BITS:
+        if dtype not in KINDS:
             raise CallError(
                 f"{name} has elements of type {dtype}",
                 location=where,
-                notes=(("legal", " ".join([*DTYPES, *EIGHT_BITS])),),
+                notes=(("legal", " ".join(KINDS)),),
             )
         found.append(dtype)
     mixed = any(all(dtype in kinds for dtype in found) for kinds in (FLOAT8, INT8))
@@ -121,7 +121,7 @@ def check_types(operation: str, where: SourceLocation, **arrays: Any) -> DType:
             location=where,
             notes=(("help", f"{other}.astype({one}.dtype)"),),
         )
-    kind = (DTYPES | EIGHT_BITS)[found[0]]
+    kind = KINDS[found[0]]
     try:
         plan.check(operation, targets.chosen(), bf16 if kind is f32 else kind)
     except CallError as error:

@@ -12,7 +12,8 @@ import jax.numpy
 
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
-from pyptx.ops._matmul_launch import computed, ragged, ragged_scaled
+from pyptx.ops._matmul_launch import computed
+from pyptx.ops._ragged_launch import ragged, ragged_scaled
 from pyptx.ops.tensor_core.epilogue import Epilogue, Layer, with_sums
 from pyptx.ops.tensor_core.factors import DTYPES, EIGHT_BITS, Call, derivatives
 from pyptx.ops.tensor_core.shape import Blocks, Major, Spread

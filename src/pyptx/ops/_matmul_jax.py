@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Final
 
 import jax
@@ -15,16 +14,14 @@ from pyptx._recent import Recent
 from pyptx._source import call_site
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
+from pyptx.ops._matmul_batches import Batched
 from pyptx.ops._matmul_checks import (
-    BlockScales,
-    as_matrix,
     bias_of,
     block_scales,
     broadcast,
     check_factors,
     check_shapes,
     check_types,
-    every_block,
     operand,
     out_scale_of,
     pair_scales,
@@ -33,29 +30,16 @@ from pyptx.ops._matmul_checks import (
     type_of,
     types_of,
 )
-from pyptx.ops._matmul_derivative import (
-    Formula,
-    Fused,
-    dot,
-    formula_of,
-    fused,
-    ragged_rows,
-    underived,
-    underived_rows,
-)
 from pyptx.ops._matmul_launch import alone
 from pyptx.ops._matmul_options import (
     check_activation,
     check_epilogue,
     check_flag,
-    checked_numbers,
     is_tf32,
-    no_product,
 )
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.epilogue import Activation, Epilogue, Layer
-from pyptx.ops.tensor_core.factors import DTYPES, EIGHT_BITS, FLOAT8, INT8, Call
-from pyptx.ops.tensor_core.shape import Major, Spread
+from pyptx.ops.tensor_core.factors import FLOAT8, Call
 from pyptx.types import DType
 
 _jax: Any = jax  # for what JAX annotates in part
@@ -131,13 +115,8 @@ def matmul(
     """
     applied = any(x is not None for x in (a_scale, b_scale, bias, activation, residual, out_scale))
     plain = not applied and amax is False
-    if plain:
-        try:
-            kernel = KNOWN.get(_kind(a, b, out_dtype, precision))
-            if kernel is not None:
-                return kernel(a, b)
-        except (AttributeError, TypeError, PtxError):
-            pass  # not known yet, or refused: what follows finds the line that is to blame
+    if plain and (result := _repeated(a, b, out_dtype, precision)) is not None:
+        return result
     where = call_site()
     dtype = check_types("matmul", where, a=a, b=b)
     tf32 = is_tf32(precision, "a", a, where)
@@ -168,9 +147,9 @@ def matmul(
         scaled, None if bias is None else type_of(bias), activation,
         None if residual is None else type_of(residual), quantized=quantized, amax=amax,
     )  # fmt: skip
-    run = _Run(out, layer, blocks, tf32=tf32)
+    run = Batched(out, layer, blocks, tf32=tf32)
     elements = () if residual is None else (residual,)
-    d, *largest = shell.located("matmul", where, run.batched, a, (b,), rows, columns, elements)
+    d, *largest = shell.located("matmul", where, run.product, a, (b,), rows, columns, elements)
     if plain and not (vector_a or vector_b or shell.is_traced((a, b))):
         _remember(_kind(a, b, out_dtype, precision), out, a, b)
     if vector_a:
@@ -182,6 +161,15 @@ def matmul(
 def _kind(a: Any, b: Any, out_dtype: Any, precision: Any) -> tuple[Any, ...]:
     """What a call of two arrays alone depends on."""
     return a.__class__, b.__class__, a.shape, a.dtype, b.shape, b.dtype, out_dtype, precision
+
+
+def _repeated(a: Any, b: Any, out_dtype: Any, precision: Any) -> Any | None:
+    """The result of a call whose kernel is kept; otherwise None."""
+    try:
+        kernel = KNOWN.get(_kind(a, b, out_dtype, precision))
+        return None if kernel is None else kernel(a, b)
+    except (AttributeError, TypeError, PtxError):
+        return None  # the checks of a first call find what is wrong, and say where
 
 
 def _remember(kind: tuple[Any, ...], out: DType, a: Any, b: Any) -> None:
@@ -245,9 +233,9 @@ def gated_matmul(
     layer = Layer(
         scaled, activation=activation, paired=True, quantized=out_scale is not None, amax=amax
     )
-    run = _Run(out, layer)
+    run = Batched(out, layer)
     d, *largest = shell.located(
-        "gated_matmul", where, run.batched, x, (gate, up), rows, columns, ()
+        "gated_matmul", where, run.product, x, (gate, up), rows, columns, ()
     )
     return (d, _whole(largest[0])) if amax else d
 
@@ -307,219 +295,8 @@ def fused_matmul(
         epilogue, types_of(of_rows), types_of(of_columns), types_of(of_elements), results,
         len(others) > 1,
     )  # fmt: skip
-    run = _Run(out, made, reference=reference)
+    run = Batched(out, made, reference=reference)
     found = shell.located(
-        "fused_matmul", where, run.batched, a, tuple(others), of_rows, of_columns, of_elements
+        "fused_matmul", where, run.product, a, tuple(others), of_rows, of_columns, of_elements
     )
     return tuple(found) if results else found[0]
-
-
-@binding(CallError, "ragged_dot")
-def ragged_dot(
-    lhs: Any,
-    rhs: Any,
-    group_sizes: Any,
-    *,
-    preferred_element_type: Any = None,
-    lhs_scale: Any = None,
-    rhs_scale: Any = None,
-) -> Any:
-    """`jax.lax.ragged_dot`: consecutive groups of rows, each multiplied by its own matrix.
-
-    lhs          (M, K): bf16, f16, f32, float8_e4m3fn or float8_e5m2
-    rhs          (G, K, N) of the same type, float8 types may differ; G at most 2048
-    group_sizes  (G,) integers, read when the kernel runs: the first rows are the first group's.
-                 Negative sizes count as zero; a group ends at the last row of lhs
-    preferred_element_type  as `out_dtype` of `matmul`
-    lhs_scale    of 8-bit floats, as `a_scale` of `matmul`: (M, 1), (M, K / 128) or one number
-    rhs_scale    as `b_scale` with the groups: (G, 1, N), (G, K / 128, N / 128), (G, K / 128, N) or
-                 one number
-    returns      (M, N); zeros in rows that are in no group
-
-    One launch computes all groups, and one the gradient in `rhs`, with a separate sum over each
-    group's rows. Sharded columns of rhs need no communication; lhs is gathered. Everything else is
-    as in `matmul`. Raises CallError.
-    """
-    where = call_site()
-    dtype = check_types("ragged_dot", where, lhs=lhs, rhs=rhs)
-    out = result_type(preferred_element_type, dtype, where)
-    eight = dtype in FLOAT8.values()
-    if dtype in INT8.values() or (not eight and (lhs_scale, rhs_scale) != (None, None)):
-        what = "" if dtype in INT8.values() else ", which has no scales"
-        raise CallError(
-            f"lhs has elements of type {lhs.dtype}{what}",
-            location=where,
-            notes=(("legal", " ".join(FLOAT8 if what else [*DTYPES, *FLOAT8])),),
-        )
-    shapes = tuple(lhs.shape), tuple(rhs.shape), tuple(getattr(group_sizes, "shape", ()))
-    ranks = tuple(map(len, shapes)) == (2, 3, 1)
-    if not ranks or lhs.shape[1] != rhs.shape[1] or rhs.shape[0] != group_sizes.shape[0]:
-        raise CallError(
-            f"lhs has shape {shapes[0]}, rhs {shapes[1]} and group_sizes {shapes[2]}",
-            location=where,
-            notes=(("legal", "(M, K), (G, K, N) and (G,)"),),
-        )
-    if rhs.shape[0] > plan.MOST_GROUPS:
-        raise CallError(
-            f"rhs has {rhs.shape[0]} groups, and ragged_dot takes {plan.MOST_GROUPS}",
-            location=where,
-        )
-    lhs, rhs, lengths = shell.as_jax(lhs, rhs, group_sizes)
-    if not jnp.issubdtype(lengths.dtype, jnp.integer):
-        raise CallError(f"group_sizes has elements of type {lengths.dtype}", location=where)
-    lengths = jnp.clip(lengths, 0, min(shell.MOST_ROWS, lhs.shape[0])).astype(jnp.int32)
-    if eight:
-        names = ("lhs_scale", "rhs_scale")
-        scales = every_block((lhs_scale, rhs_scale), lhs, rhs, dtype, where, names)
-        return shell.located(
-            "ragged_dot", where, partial(underived_rows, scales.kind, out), lhs,
-            jnp.swapaxes(rhs, -1, -2), lengths, (scales.of_a, scales.of_b),
-        )  # fmt: skip
-    return shell.located("ragged_dot", where, partial(ragged_rows, "MN", out), lhs, rhs, lengths)
-
-
-@binding(CallError, "dot_general")
-def dot_general(
-    lhs: Any,
-    rhs: Any,
-    dimension_numbers: Any,
-    *,
-    precision: Any = None,
-    preferred_element_type: Any = None,
-) -> Any:
-    """`jax.lax.dot_general` for dimension numbers that need no transpose.
-
-    lhs, rhs             of the types that `matmul` takes; for 8-bit types the contracting
-                         dimensions come last
-    dimension_numbers    ((contracting of lhs, of rhs), (batch of lhs, of rhs)). Batch dimensions
-                         come first in both; contracting ones are next to each other, in the same
-                         order in both, either directly after the batch or last
-    precision               as `matmul`'s
-    preferred_element_type  as `out_dtype` of `matmul`
-
-    Everything else is as in `matmul`. Raises CallError.
-    """
-    where = call_site()
-    dtype = check_types("dot_general", where, lhs=lhs, rhs=rhs)
-    tf32 = is_tf32(precision, "lhs", lhs, where)
-    out = result_type(preferred_element_type, dtype, where)
-    (contract_l, contract_r), (batch_l, batch_r) = checked_numbers(
-        dimension_numbers, lhs, rhs, where
-    )
-    lhs, rhs = shell.as_jax(lhs, rhs)
-    batch = tuple(range(len(batch_l)))
-    if batch_l != batch or batch_r != batch:
-        raise no_product("batch dimensions come first, in order", dimension_numbers, where)
-    if [lhs.shape[i] for i in (*batch_l, *contract_l)] != [
-        rhs.shape[i] for i in (*batch_r, *contract_r)
-    ]:
-        raise CallError(
-            f"lhs has shape {tuple(lhs.shape)} and rhs {tuple(rhs.shape)}, whose sizes along "
-            f"{dimension_numbers} are not equal",
-            location=where,
-        )
-    a, a_last = as_matrix(lhs, len(batch), contract_l, dimension_numbers, where)
-    b, b_last = as_matrix(rhs, len(batch), contract_r, dimension_numbers, where)
-    spread: Spread | None = "G" if len(batch) > 1 else None
-    if contract_l == (lhs.ndim - 1,) and not batch and lhs.ndim > 2:
-        a, spread = lhs, "M"
-    if not (a_last or b_last or batch) and len(contract_l) == lhs.ndim - 1 == rhs.ndim - 1 > 1:
-        a, b, spread = lhs, rhs, "K"
-    rows = [n for i, n in enumerate(lhs.shape) if i >= len(batch) and i not in contract_l]
-    columns = [n for i, n in enumerate(rhs.shape) if i >= len(batch) and i not in contract_r]
-    majors: tuple[Major, Major] = ("K" if a_last else "MN", "K" if b_last else "MN")
-    if dtype in EIGHT_BITS.values() and majors != ("K", "K"):
-        raise no_product(
-            "of 8 bits, those that are summed over come last", dimension_numbers, where
-        )
-    call = Call(*majors, out, tf32=tf32, spread=spread)
-    d = shell.located("dot_general", where, partial(dot, call), a, b)
-    return d.reshape(*lhs.shape[: len(batch)], *rows, *columns)
-
-
-# ---- batches -------------------------------------------------------------------------------------
-
-
-class _Run:
-    """A product of matrices along leading dimensions, which are broadcast."""
-
-    def __init__(
-        self, out: DType, applied: Layer | Epilogue, blocks: BlockScales | None = None,
-        reference: Callable[..., Any] | None = None, tf32: bool = False,
-    ) -> None:  # fmt: skip
-        self.out, self.applied, self.blocks, self.reference = out, applied, blocks, reference
-        self.tf32 = tf32
-
-    def batched(
-        self, a: Any, bs: Sequence[Any], rows: Sequence[Any], columns: Sequence[Any],
-        elements: Sequence[Any],
-    ) -> list[Any]:  # fmt: skip
-        """D and further results. `rows`, `columns` and `elements` have the whole batch, or none."""
-        lead = jnp.broadcast_shapes(a.shape[:-2], bs[0].shape[:-2])
-        m, n = a.shape[-2], bs[0].shape[-1]
-        columns = [_one_of(x, 1) for x in columns]
-        scales: list[Any] = []
-        if self.blocks is not None:
-            scales = [self.blocks.of_a, _one_of(self.blocks.of_b, 2)]
-        shared = all(x.ndim == 1 for x in columns) and all(x.ndim == 2 for x in scales[1:])
-        if _shared(bs[0], 2) and shared:
-            # One matrix for all rows of a, whose axes stay what devices may split.
-            operands = [
-                *(jnp.broadcast_to(x, (*lead, *x.shape[-2:])) for x in scales[:1]),
-                *scales[1:],
-                *(jnp.broadcast_to(x, (*lead, m)) for x in rows),
-                *columns,
-                *(jnp.broadcast_to(x, (*lead, m, n)) for x in elements),
-            ]
-            a = jnp.broadcast_to(a, (*lead, *a.shape[-2:]))
-            own = [_one_of(b, 2) for b in bs]
-            return self._one(a, own, operands, "M" if lead else None)
-        operands = [
-            *(_batch_of(x, 2, lead) for x in scales),
-            *(_batch_of(x, 1, lead) for x in (*rows, *columns)),
-            *(_batch_of(x, 2, lead) for x in elements),
-        ]
-        a = _batch_of(a, 2, lead)
-        own = [jnp.broadcast_to(b, (*lead, *b.shape[-2:])) for b in bs]
-        return self._one(a, own, operands, "G" if len(lead) > 1 else None)
-
-    def _one(
-        self, a: Any, bs: Sequence[Any], operands: Sequence[Any], spread: Spread | None = None
-    ) -> list[Any]:
-        major: Major = "MN"
-        if str(a.dtype) in EIGHT_BITS:
-            bs, major = [jnp.swapaxes(b, -1, -2) for b in bs], "K"
-        kind = None if self.blocks is None else self.blocks.kind
-        call = Call("K", major, self.out, self._epilogue, kind, self.tf32, spread)
-        amax = call.epilogue is not None and call.epilogue.amax
-        if self.blocks is not None or amax or self.out in EIGHT_BITS.values():
-            return shell.applied(underived, call, a, list(bs), list(operands))
-        if call.epilogue is None:
-            return [shell.applied(dot, call, a, bs[0])]
-        own = self.applied
-        formula = formula_of(own) if isinstance(own, Layer) else Formula(own, self.reference)
-        product = Fused("K", major, self.out, formula, tf32=self.tf32, spread=spread)
-        return shell.applied(fused, product, a, list(bs), list(operands))
-
-    @property
-    def _epilogue(self) -> Epilogue | None:
-        if isinstance(self.applied, Epilogue):
-            return self.applied
-        return None if self.applied == Layer() else self.applied.epilogue
-
-
-def _shared(x: Any, rank: int) -> bool:
-    """Whether an array has one element of the batch, of this rank."""
-    return all(isinstance(size, int) and size == 1 for size in x.shape[: x.ndim - rank])
-
-
-def _one_of(x: Any, rank: int) -> Any:
-    """Without a batch, where it is one of one."""
-    return x.reshape(x.shape[x.ndim - rank :]) if _shared(x, rank) else x
-
-
-def _batch_of(x: Any, rank: int, lead: tuple[Any, ...]) -> Any:
-    """One for all of the batch, or one for each of it."""
-    if _shared(x, rank):
-        return _one_of(x, rank)
-    return jnp.broadcast_to(x, (*lead, *x.shape[x.ndim - rank :]))

@@ -6,24 +6,22 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, Final, Literal
+from typing import Any
 
 import jax
 import jax.numpy
-import numpy as np
 
 from pyptx import KernelSequence
 from pyptx.ops import _jax as shell
+from pyptx.ops._matmul_arrays import as_tf32, extended, flat, in_parts, nothing, padded
 from pyptx.ops.tensor_core import arrays as product_arrays
 from pyptx.ops.tensor_core import plan
-from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, EIGHT_BITS, FLOAT8, SPLIT, Call
-from pyptx.ops.tensor_core.shape import Blocks, Major, Product, Shape
-from pyptx.types import DType, f32
+from pyptx.ops.tensor_core.factors import ALIGNED, FLOAT8, KINDS, Call
+from pyptx.ops.tensor_core.shape import Product, Shape
+from pyptx.types import f32
 
 _jax: Any = jax  # for what JAX annotates in part
 jnp: Any = jax.numpy
-
-_KINDS: Final = DTYPES | EIGHT_BITS
 
 
 def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()) -> list[Any]:
@@ -45,30 +43,30 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     if any(isinstance(size, int) and size == 0 for size in nothing):
         return _zeros(call, a, bs, dims)
     if call.tf32:
-        a, bs = _as_tf32(a, call.a_major), [_as_tf32(b, call.b_major) for b in bs]
+        a, bs = as_tf32(a, call.a_major), [as_tf32(b, call.b_major) for b in bs]
         call = replace(call, a_major="K", b_major="K")
     split = not call.tf32 and str(a.dtype) == "float32"
     if split and len(bs) > 1 and str(call.out.numpy) in FLOAT8:
         return _rounded_last(call, a, bs, operands)
     if split:
-        a, bs = _in_parts(a, call.a_major, 0), [_in_parts(b, call.b_major, 1) for b in bs]
+        a, bs = in_parts(a, call.a_major, 0), [in_parts(b, call.b_major, 1) for b in bs]
     least = min(a.dtype.itemsize, *(dtype.bytes for dtype in call.results))
-    a = _padded(a, -1)
+    a = padded(a, -1)
     amax = call.epilogue is not None and call.epilogue.amax
     across = -2 if call.b_major == "K" else -1
     # Columns of D that are cut off count for the largest value: those of zeros would give NaN.
-    bs = [_padded(b, across, least, repeated=amax) for b in bs]
-    bs = [_padded(b, -1, repeated=amax and across == -1) for b in bs]
+    bs = [padded(b, across, least, repeated=amax) for b in bs]
+    bs = [padded(b, -1, repeated=amax and across == -1) for b in bs]
     a_depth, b_depth = (-1 if major == "K" else -2 for major in (call.a_major, call.b_major))
     depth = a.shape[a_depth] if call.a_major == "K" else bs[0].shape[b_depth]
     if isinstance(depth, int):
         depth = max(depth, ALIGNED // a.dtype.itemsize)  # sums of nothing are zeros
     if call.spread != "K":
-        a, bs = _to(a, a_depth, depth), [_to(b, b_depth, depth) for b in bs]
+        a, bs = extended(a, a_depth, depth), [extended(b, b_depth, depth) for b in bs]
     operands, batches = _operands(call, operands, bs[0].shape[across])
     several = call.spread in (None, "G")
     product = Product(
-        _KINDS[str(a.dtype)], _KINDS[str(bs[0].dtype)], call.out, call.a_major, call.b_major,
+        KINDS[str(a.dtype)], KINDS[str(bs[0].dtype)], call.out, call.a_major, call.b_major,
         several and a.ndim > 2, several and bs[0].ndim > 2, call.epilogue, batches=batches,
         blocks=call.blocks, spread=call.spread, rounded=split,
     )  # fmt: skip
@@ -89,7 +87,7 @@ def _result_shape(call: Call, a: Any, b: Any) -> tuple[Any, ...]:
 
 def _zeros(call: Call, a: Any, bs: Sequence[Any], dims: tuple[Any, ...]) -> list[Any]:
     """The results where there is nothing to multiply."""
-    zero: Any = sum((_nothing(x) for x in bs), _nothing(a))
+    zero: Any = sum((nothing(x) for x in bs), nothing(a))
     found = [jnp.zeros(dims, t.numpy) + zero.astype(t.numpy) for t in call.results]
     if call.epilogue is not None and call.epilogue.amax:
         found.append(jnp.zeros(dims[:-1], jnp.uint32) + zero.astype(jnp.uint32))
@@ -115,8 +113,8 @@ def _operands(
     if call.blocks:
         of_a, of_b, *operands = operands
         if call.blocks == "column":
-            of_b = _to(of_b, -1, columns, repeated=True)
-        scales = [_padded(of_a, -1), of_b]
+            of_b = extended(of_b, -1, columns, repeated=True)
+        scales = [padded(of_a, -1), of_b]
     several = call.spread in (None, "G")
     flags = [several and x.ndim > 2 for x in scales]
     if call.epilogue is None:
@@ -124,149 +122,11 @@ def _operands(
     rows = len(call.epilogue.rows)
     vectors = rows + len(call.epilogue.columns)
     amax = call.epilogue.amax
-    found = [x if i < rows else _to(x, -1, columns, repeated=amax) for i, x in enumerate(operands)]
+    found = [
+        x if i < rows else extended(x, -1, columns, repeated=amax) for i, x in enumerate(operands)
+    ]
     flags += [several and x.ndim > (1 if i < vectors else 2) for i, x in enumerate(operands)]
     return [*scales, *found], tuple(flags)
-
-
-def _nothing(x: Any) -> Any:
-    """Zero, with what JAX knows of an array: over which devices it varies."""
-    return x.astype(jnp.float32).sum() * 0
-
-
-def _padded(x: Any, axis: int, itemsize: int | None = None, *, repeated: bool = False) -> Any:
-    """Zeros after a dimension, so that it is a multiple of 16 bytes, of results too."""
-    size = x.shape[axis]
-    if not isinstance(size, int):
-        return x  # an exported function's dimension without a size: a launch checks it
-    size += -size % (ALIGNED // (itemsize or x.dtype.itemsize))
-    return _to(x, axis, size, repeated=repeated)
-
-
-def _to(x: Any, axis: int, size: Any, *, repeated: bool = False) -> Any:
-    """Zeros after a dimension up to this size, or the last element `repeated`."""
-    if not isinstance(size, int) or x.shape[axis] == size:
-        return x
-    widths = [(0, 0)] * x.ndim
-    widths[axis] = (0, size - x.shape[axis])
-    return jnp.pad(x, widths, mode="edge" if repeated else "constant")
-
-
-@partial(_jax.jit, static_argnums=1)  # called by itself it is one program, not one an operation
-def _as_tf32(x: Any, major: Major) -> Any:
-    """Rounded to what tensor cores read of f32 numbers, with K last: they transpose 16 bits."""
-    rounded = _jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=10)
-    return rounded if major == "K" else jnp.swapaxes(rounded, -1, -2)
-
-
-@partial(_jax.jit, static_argnums=(1, 2))
-def _in_parts(x: Any, major: Major, which: int) -> Any:
-    """bf16 parts of f32 numbers, next to each other along K: one product adds all that are wanted.
-
-    What is infinite is so in the product of the largest parts alone: by a zero part of the other
-    number it would give NaN. Parts are next to each other so that devices may split K.
-    """
-    rest = x
-    parts: list[Any] = []
-    for _ in range(3):
-        bits = _jax.lax.bitcast_convert_type(rest, jnp.uint32) & np.uint32(0xFFFF0000)
-        part = _jax.lax.bitcast_convert_type(bits, jnp.float32)  # towards zero: never infinite
-        finite = jnp.isfinite(part)
-        parts.append((part if not parts else jnp.where(finite, part, 0)).astype(jnp.bfloat16))
-        rest = jnp.where(finite, rest - part, 0)
-    bounded = [jnp.where(jnp.isfinite(parts[0]), parts[0], 0), *parts[1:]]
-    chosen = [bounded[pair[which]] for pair in SPLIT[:-1]] + [parts[0]]
-    axis = x.ndim - (1 if major == "K" else 2)
-    shape = (*x.shape[:axis], x.shape[axis] * len(SPLIT), *x.shape[axis + 1 :])
-    return jnp.stack(chosen, axis + 1).reshape(shape)
-
-
-def ragged(
-    along: Literal["M", "K"], b_major: Major, out: DType, a: Any, b: Any, lengths: Any
-) -> Any:
-    """The product of groups of rows, as `Product.ragged` says. `lengths` are int32, one a group.
-
-    "M": a (M, K) and b (groups, K, N), or (groups, N, K), to (M, N)
-    "K": a (K, M) and b (K, N) to (groups, M, N)
-    """
-    groups = lengths.shape[0]
-    a_major: Major = "K" if along == "M" else "MN"
-    call = Call(a_major, b_major, out)
-    m, n, k = call.sizes(a, b)
-    dims = (m, n) if along == "M" else (groups, m, n)
-    if 0 in (*dims, k, groups):
-        return jnp.zeros(dims, out.numpy) + (_nothing(a) + _nothing(b)).astype(out.numpy)
-    split = str(a.dtype) == "float32"
-    if split:
-        a, b = _in_parts(a, a_major, 0), _in_parts(b, b_major, 1)
-        lengths = lengths * len(SPLIT) if along == "K" else lengths
-    least = min(a.dtype.itemsize, out.bytes)
-    a, b = _padded(a, -1), _padded(_padded(b, -1), -2 if b_major == "K" else -1, least)
-    if along == "M":
-        depth = a.shape[-1] if b_major == "MN" else b.shape[-1]
-        a, b = _to(a, -1, depth), _to(b, -2 if b_major == "MN" else -1, depth)
-    product = Product(
-        _KINDS[str(a.dtype)], _KINDS[str(b.dtype)], out, a_major, b_major,
-        b_batched=along == "M", ragged=along, rounded=split,
-    )  # fmt: skip
-    d = _ragged(product, a, b, lengths)
-    return d if d.shape == dims else d[..., :m, :n]
-
-
-def ragged_scaled(
-    blocks: Blocks, out: DType, a: Any, b: Any, lengths: Any, scales: Sequence[Any]
-) -> Any:
-    """Groups of rows of a (M, K) by matrices of b (groups, N, K), both of 8 bits, with scales.
-
-    `scales` are of a, (M, K / 128), and of b, (groups, K / 128, N / 128) or (groups, K / 128, N).
-    """
-    (m, k), (groups, n) = a.shape, b.shape[:2]
-    if 0 in (m, n, k, groups):
-        return jnp.zeros((m, n), out.numpy) + (_nothing(a) + _nothing(b)).astype(out.numpy)
-    of_a, of_b = scales
-    a, b = _padded(a, -1), _padded(_padded(b, -1), -2, 1)
-    of_b = _to(of_b, -1, b.shape[-2]) if blocks == "column" else of_b
-    product = Product(
-        _KINDS[str(a.dtype)], _KINDS[str(b.dtype)], out, "K", "K", b_batched=True, ragged="M",
-        blocks=blocks, batches=(False, True),
-    )  # fmt: skip
-    return _ragged(product, a, b, lengths, _padded(of_a, -1), of_b)[:, :n]
-
-
-def _ragged(product: Product, *arrays: Any) -> Any:
-    """The kernel of a product of groups; under `jax.vmap`, one launch after another."""
-    if shell.is_traced(arrays):
-        return _launch_ragged(product)(*arrays)
-    return _ragged_once(product, *arrays)
-
-
-def _ragged_once(product: Product, a: Any, b: Any, lengths: Any, *scales: Any) -> Any:
-    m, n, k = Call(product.a_major, product.b_major, product.d).sizes(a, b)
-    shape = plan.choose_ragged(product, m, n, k, lengths.shape[0])
-    return plan.operation(product, shape)(a, b, lengths, *scales)
-
-
-@lru_cache(plan.KEPT)
-def _launch_ragged(product: Product) -> Callable[..., Any]:
-    """`_ragged_once` as a function of arrays that JAX can map."""
-
-    @_jax.custom_batching.custom_vmap
-    def launch(*arrays: Any) -> Any:
-        return _ragged_once(product, *arrays)
-
-    @launch.def_vmap
-    def batched(size: int, mapped: Sequence[bool], *arrays: Any) -> tuple[Any, Any]:  # pyright: ignore[reportUnusedFunction]
-        every = [
-            x if own else jnp.broadcast_to(x, (size, *x.shape))
-            for x, own in zip(arrays, mapped, strict=True)
-        ]
-
-        def one(given: Any) -> Any:
-            return launch(*given)
-
-        return _jax.lax.map(one, tuple(every)), True
-
-    return launch
 
 
 # ---- kernels -------------------------------------------------------------------------------------
@@ -303,7 +163,7 @@ def alone(call: Call, a: Any, b: Any) -> KernelSequence | None:
     least = min(a.dtype.itemsize, call.out.bytes)
     if any(size % (ALIGNED // least) for size in sizes[1:]):
         return None
-    kinds = _KINDS[str(a.dtype)], _KINDS[str(b.dtype)]
+    kinds = KINDS[str(a.dtype)], KINDS[str(b.dtype)]
     product = Product(*kinds, call.out, call.a_major, call.b_major, spread=call.spread)
     return plan.operation(product, _shape(product, a, b))
 
@@ -315,11 +175,6 @@ def _shape(product: Product, a: Any, b: Any) -> Shape:
     if all(isinstance(size, int) for size in (m, n, k, *lead)):
         return plan.choose(product, m, n, k, math.prod(lead))
     return plan.any_size(product)
-
-
-def flat(x: Any, count: int) -> Any:
-    """The first `count` dimensions as one."""
-    return x.reshape(math.prod(x.shape[:count]), *x.shape[count:])
 
 
 def _vmapped(

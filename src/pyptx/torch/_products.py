@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import torch
 from torch.nn import functional
@@ -20,14 +20,13 @@ from pyptx._runtime.torch.runtime import is_distributed
 from pyptx._runtime.torch.tensors import DTYPES as TENSOR_TYPES
 from pyptx._runtime.torch.tensors import dtype_name
 from pyptx.ops.tensor_core import plan
-from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, EIGHT_BITS, SPLIT, Call, derivatives
+from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, KINDS, SPLIT, Call, derivatives
 from pyptx.ops.tensor_core.shape import Blocks, Major, Product, Shape
 from pyptx.torch import _arguments as arguments
 from pyptx.torch import _products_split
 from pyptx.torch._differentiable import differentiable
 from pyptx.types import DType, f32
 
-KINDS: Final = DTYPES | EIGHT_BITS
 """The types of elements by name."""
 
 

@@ -18,6 +18,7 @@ FLOAT8: Final[dict[str, DType]] = {
 INT8: Final[dict[str, DType]] = {"int8": s8, "uint8": u8}
 EIGHT_BITS: Final = FLOAT8 | INT8
 """Types whose kernels take both factors with K last in memory."""
+KINDS: Final = DTYPES | EIGHT_BITS
 ALIGNED: Final = 16
 """Bytes that rows are a multiple of, as copies to shared memory ask for."""
 SPLIT: Final = ((2, 0), (1, 1), (0, 2), (1, 0), (0, 1), (0, 0))
