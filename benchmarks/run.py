@@ -47,6 +47,7 @@ GPU_PARTS: Final = {
     "matmul_sweep": ("jax", "torch"),
     "matmul_power": ("jax", "torch"),
     "matmul_clocks": ("jax", "torch"),
+    "matmul_floors": ("jax", "torch"),
     "matmul_sums": ("jax", "torch"),
     "matmul_steps": ("jax", "torch"),
     "matmul_host": ("jax", "torch"),

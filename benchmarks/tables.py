@@ -47,7 +47,7 @@ def _parts(folder: Path, part: str, render: Callable[[Record], list[str]]) -> It
 JUDGED: Final = (
     "norm_table", "norm_host", "row_table", "matmul_table", "fused_matmul_table", "matmul_steps",
     "block_scaled_table", "row_sweep", "row_floors", "matmul_sweep", "matmul_clocks",
-    "matmul_power", "matmul_sums", "compile_products",
+    "matmul_floors",    "matmul_power", "matmul_sums", "compile_products",
 )  # fmt: skip
 """Parts whose table shows the bars itself."""
 PARTS: Final[dict[str, Callable[[Record], list[str]]]] = {
@@ -57,6 +57,7 @@ PARTS: Final[dict[str, Callable[[Record], list[str]]]] = {
     "matmul_table": products.matmul_table,
     "matmul_sweep": products.matmul_sweep,
     "matmul_clocks": products.matmul_clocks,
+    "matmul_floors": products.matmul_floors,
     "matmul_power": products.matmul_power,
     "matmul_sums": products.matmul_sums,
     "matmul_host": plain,

@@ -13,6 +13,9 @@ from doc_tables.record import TITLES, Record, medians
 READING: Final = "The last column is what a product would have that took as long as only to read B."
 """Of tables that have products of few rows."""
 
+PARTS_LEFT: Final = ("products", "copies", "neither")
+"""What kernels of `matmul_floors` have."""
+
 
 def matmul_table(record: Record) -> list[str]:
     """A line for each size: TFLOP/s with B as (K, N) and as (N, K), and the best other."""
@@ -101,6 +104,30 @@ def matmul_clocks(record: Record) -> list[str]:
         lines.append(
             f"| {sizes} | {rates} | {notes['clock']:.0f} MHz | {notes['peak']:.0f} "
             f"| {notes['busy']:.1%} |"
+        )
+    return lines
+
+
+def matmul_floors(record: Record) -> list[str]:
+    """A line for each size: microseconds, and how far ahead of cuBLAS its tensor cores would be."""
+    by_size: dict[str, dict[str, Record]] = {}
+    for m in record["measurements"]:
+        by_size.setdefault(_sizes(m["notes"]), {})[m["notes"]["candidate"]] = m
+    lines = [
+        f"**{TITLES['matmul_floors']}**: microseconds; cold L2 cache, random normal data.",
+        "The kernels of `matmul` with products of stages that are filled once, with copies alone,",
+        "and with neither; how far ahead of cuBLAS the first of these are, and the goal.",
+        "",
+        "| M x N x K | pyptx | cuBLAS | products | copies | neither | at best | goal |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for sizes, found in by_size.items():
+        left = [found[part]["median"] for part in PARTS_LEFT]
+        others = [m["median"] for who, m in found.items() if who not in (OURS, *PARTS_LEFT)]
+        goal = found[OURS]["notes"].get("goal")
+        times = " | ".join(number(time) for time in (found[OURS]["median"], min(others), *left))
+        lines.append(
+            f"| {sizes} | {times} | {min(others) / left[0]:.2f}x | {f'{goal}x' if goal else ''} |"
         )
     return lines
 

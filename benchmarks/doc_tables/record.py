@@ -18,6 +18,7 @@ TITLES: Final = {
     "row_sweep": "Row-wise operations of `pyptx.ops` over row lengths, many rows and few",
     "matmul_sweep": "`pyptx.ops.matmul` in bf16 over 1 to 16384 rows, beside cuBLAS",
     "matmul_clocks": "Large products in bf16, one call: the clock, and what tensor cores do at it",
+    "matmul_floors": "Matrix products in bf16, and their kernels with parts left out",
     "matmul_power": "Large products in bf16, each for a second: rate, clock and power",
     "matmul_sums": "Tiles that are split along K: sums in a fixed order, and by atomic additions",
     "compile_products": "Kernels of `pyptx.ops.matmul` for sm_90a before their first launch",

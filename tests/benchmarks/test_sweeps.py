@@ -182,6 +182,24 @@ def test_the_page_has_the_clock_of_a_call():
     assert line == "| 4096 x 4096 x 4096 | 785 | 787 | 781 | 1581 MHz | 855 | 94.7% |"
 
 
+def test_the_page_has_what_products_take_at_least():
+    measure, products = module("measure"), module("doc_tables.products")
+    result = measure.Result("matmul_floors", {"name": "A GPU"}, {}, {})
+    for size, goal in ((4096, {"goal": 1.04}), (8, {})):
+        sizes = {"m": size, "n": 4096, "k": 4096}
+        for who, time in (
+            ("pyptx", 176.0), ("PyTorch (cuBLAS)", 175.1), ("XLA", 174.0), ("products", 170.0),
+            ("copies", 64.25), ("neither", 12.5),
+        ):  # fmt: skip
+            result.put(measure.summarise(
+                f"{size} x 4096 x 4096: {who}", "us", [time], candidate=who, **sizes,
+                **(goal if who == "pyptx" else {}),
+            ))  # fmt: skip
+    *_, many, few = products.matmul_floors(result.record())
+    assert many == "| 4096 x 4096 x 4096 | 176.0 | 174.0 | 170.0 | 64.25 | 12.50 | 1.02x | 1.04x |"
+    assert few == "| 8 x 4096 x 4096 | 176.0 | 174.0 | 170.0 | 64.25 | 12.50 | 1.02x |  |"
+
+
 def test_few_rows_are_beside_reading_b():
     """What only reads is no peer; it has a column of its own, empty for many rows."""
     measure, products = module("measure"), module("doc_tables.products")
