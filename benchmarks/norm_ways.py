@@ -20,7 +20,7 @@ from norm_cases import BACKWARD, FORWARD, Shape
 
 from pyptx import Reg, ptx
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
-from pyptx.ops.rowwise import column_sums, plan, plan_sums, sequences, sizes, vectors
+from pyptx.ops.rowwise import cluster_sizes, column_sums, plan, plan_sums, sequences, vectors
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.strategies import cluster, cta, persistent, subwarp
 from pyptx.ops.rowwise.vectors import Vector
@@ -84,7 +84,7 @@ PRODUCT: Final = {FORWARD: _forward, BACKWARD: _backward}
 
 def _clusters(what: Rows, **changes: Any) -> Any:
     """Clusters as the product has them, but for some fields of their shape."""
-    shape = sizes.clusters_of(_norm(what), what)
+    shape = cluster_sizes.clusters_of(_norm(what), what)
     assert shape is not None
     return cluster.kernel_of(_norm(what), what, replace(shape, **changes))
 
@@ -163,7 +163,7 @@ def _clusters_with(**changes: Any) -> Make:
 def _clusters_backward(parts: int, threads: int) -> Make:
     def make(what: Rows) -> Any:
         op = _gradient(what)
-        shape = sizes.clusters(op, what, parts)
+        shape = cluster_sizes.clusters(op, what, parts)
         assert shape is not None
         kernel = cluster.kernel_of(op, what, replace(shape, threads=threads))
         return sequences.finished(op, what, kernel, shape.teams, 1, what.types)
@@ -278,7 +278,7 @@ REASONS: Final = (
             Way("as many rows", _clusters)),
     _reason(
         "four rows in a CTA of a cluster", Shape(4096, 32768, "bf16"), BACKWARD,
-        Way("six", _backward, _constant(sizes, "_STAGES", 6)),
+        Way("six", _backward, _constant(cluster_sizes, "_STAGES", 6)),
     ),
     _reason("a lag of one row", _LONG, FORWARD, Way("none", _clusters_with(lag=0))),
     _reason("six clusters of 16", _LONG, FORWARD, Way("five", _clusters_with(teams=5)),

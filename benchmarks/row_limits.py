@@ -33,7 +33,7 @@ from pyptx.ops._gates import Gate
 from pyptx.ops._layer_norm import LayerNorm, LayerNormGradient
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
 from pyptx.ops._softmax import Softmax
-from pyptx.ops.rowwise import measured, plan, sizes
+from pyptx.ops.rowwise import cluster_sizes, measured, plan, sizes
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, RowOp
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.program import types_of
@@ -145,7 +145,7 @@ def _bytes_of_row(limit: str, op: RowOp, columns: int) -> int:
     rows = Rows((columns,), types_of(op), op.compute)
     if limit in ("apart", "twice_summed"):
         return columns * op.given(ELEMENT)[0].dtype.bytes
-    clustered = sizes.widest(op) == 2 and sizes.clusters_of(op, rows) is not None
+    clustered = sizes.widest(op) == 2 and cluster_sizes.clusters_of(op, rows) is not None
     return sizes.bytes_read(op, rows) * (4 if limit == "twice" and clustered else 1)
 
 

@@ -12,6 +12,7 @@ import pyptx
 
 SOURCE = Path(pyptx.__file__).parent
 LINES_OF_A_FILE = 700
+LINES_OF_AN_OPERATION = 400  # files of `ops`, which users read before they write their own
 LINES_OF_A_FUNCTION = 60
 
 # The ISA rows are data, one row an instruction; what is generated from them, the stubs, is .pyi.
@@ -48,7 +49,12 @@ def test_no_file_is_too_long():
         str(f.relative_to(SOURCE)): len(f.read_text().splitlines())
         for f in files(".py", ".cpp", ".cc", ".h")
     }
-    assert {name: count for name, count in lines.items() if count > LINES_OF_A_FILE} == {}
+    too_long = {
+        name: count
+        for name, count in lines.items()
+        if count > (LINES_OF_AN_OPERATION if name.startswith("ops/") else LINES_OF_A_FILE)
+    }
+    assert too_long == {}
 
 
 def test_no_function_is_too_long():

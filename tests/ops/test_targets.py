@@ -14,7 +14,7 @@ import pyptx
 from pyptx import CallError, Tile, device, kernel, ptx, reg
 from pyptx._launch.call import make_call
 from pyptx._target import Target
-from pyptx.ops.rowwise import plan, sizes, stages
+from pyptx.ops.rowwise import cluster_sizes, plan, stages
 from pyptx.ops.rowwise.strategies import cluster, cta, persistent
 from pyptx.ops.rowwise.vectors import load_one, store_one
 from pyptx.types import bf16, f64, u32
@@ -123,7 +123,7 @@ def test_pieces_of_long_rows_fit(n, x, w):
     what = rows_of(given)
     for op, operation in zip(formulas(given), operations(given), strict=True):
         steps = [s for s, _ in launches(operation, "sm_90a") if s.kernel.endswith("grid")]
-        shape = sizes.clusters_of(op, what)
+        shape = cluster_sizes.clusters_of(op, what)
         for step in steps:
             needs = cluster.needs(op, what, shape)
             assert needs.shared - 512 <= int(step.shared) <= needs.shared
@@ -137,7 +137,7 @@ def test_needs_of_clusters(n, types, target):
     given = problem((0,), (n,), types)
     what = rows_of(given, device.of(Target.parse(target)))
     for op in formulas(given):
-        shape = sizes.clusters_of(op, what)
+        shape = cluster_sizes.clusters_of(op, what)
         if shape is None:
             continue
         with pyptx.target(target):

@@ -15,8 +15,9 @@ from typing import Any
 
 from pyptx import Reg
 from pyptx.ops.rowwise.arithmetic import Math
+from pyptx.ops.rowwise.moments import Moments
 from pyptx.ops.rowwise.operation import ROW, Operand, RowOp, Scalars, Values
-from pyptx.ops.rowwise.statistics import Moments, Statistic, Sums, Term
+from pyptx.ops.rowwise.statistics import Statistic, Sums, Term
 from pyptx.types import DType, f32, f64
 
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from pyptx import Reg
 from pyptx.ops.rowwise.arithmetic import Math
+from pyptx.ops.rowwise.moments import Moments
 from pyptx.ops.rowwise.operation import COLUMN, ROW, Operand, RowOp, Scalars, Values
-from pyptx.ops.rowwise.statistics import Moments, Statistic, Sums, Term
+from pyptx.ops.rowwise.statistics import Statistic, Sums, Term
 from pyptx.types import DType, f32, f64
 
 

@@ -13,7 +13,7 @@ from pyptx import device
 from pyptx._target import Target
 from pyptx.ops import _softmax as ops_softmax
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
-from pyptx.ops.rowwise import plan, sizes
+from pyptx.ops.rowwise import cluster_sizes, plan
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.program import types_of
 from pyptx.ops.rowwise.strategies import cluster
@@ -128,7 +128,7 @@ def test_a_cluster_for_each_long_row(n, dtype, target):
     """Up to 64 KiB of a row in each CTA, and as much shared memory is used as is said."""
     op = ops_softmax.Softmax(n, dtype)
     rows = replace(Rows((n,), types_of(op), op.compute), device=device.of(Target.parse(target)))
-    shape = sizes.cluster_of_one_row(op, rows)
+    shape = cluster_sizes.cluster_of_one_row(op, rows)
     if n * dtype.bytes > 2**19:
         assert shape is None
         return
@@ -146,7 +146,9 @@ def test_a_cluster_for_each_long_row(n, dtype, target):
 def test_weights_and_sums_want_clusters_that_stay():
     """Each CTA of a cluster for one row would load the weights once more."""
     for op in (RmsNorm(131072, bf16, bf16, 1e-5), RmsNormGradient(131072, bf16, bf16)):
-        assert sizes.cluster_of_one_row(op, Rows((131072,), types_of(op), op.compute)) is None
+        assert (
+            cluster_sizes.cluster_of_one_row(op, Rows((131072,), types_of(op), op.compute)) is None
+        )
 
 
 def test_a_long_softmax_has_a_cluster_for_each_row():

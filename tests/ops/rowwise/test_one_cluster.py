@@ -13,7 +13,7 @@ from pyptx import Reg, device
 from pyptx._target import Target
 from pyptx.device import KIB
 from pyptx.ops._layer_norm import LayerNormGradient
-from pyptx.ops.rowwise import sizes
+from pyptx.ops.rowwise import cluster_sizes
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.operation import COLUMN, Operand, RowOp, Scalars, Values
 from pyptx.ops.rowwise.sequences import finished
@@ -169,7 +169,7 @@ def test_every_target_with_clusters_assembles_it(arch):
     what = device.of(Target.parse(arch))
     for op in (Blend(4096, KINDS[1], summed=True), Gate(4100, f32, f32, summed=True)):
         rows = rows_of(op, device=what)
-        shape = sizes.one_cluster_shape(op, rows)
+        shape = cluster_sizes.one_cluster_shape(op, rows)
         assert shape is not None
         kernel = one_cluster.persistent(op, rows.divided(), shape, result=f32)
         assert kernel.cubin(arch=arch).spill_stores == 0
@@ -177,12 +177,15 @@ def test_every_target_with_clusters_assembles_it(arch):
 
 def test_devices_without_room_have_none():
     op = Blend(4096, KINDS[1], summed=True)
-    assert sizes.one_cluster_shape(op, rows_of(op, device=device.of(Target.parse("sm_89")))) is None
+    assert (
+        cluster_sizes.one_cluster_shape(op, rows_of(op, device=device.of(Target.parse("sm_89"))))
+        is None
+    )
     # 8192 vectors, of which 16 CTAs of 256 threads have half
-    assert sizes.one_cluster_shape(op, rows_of(Blend(65536, KINDS[1], summed=True))) is None
+    assert cluster_sizes.one_cluster_shape(op, rows_of(Blend(65536, KINDS[1], summed=True))) is None
     limited = replace(device.of(Target.parse("sm_90a")), cta_shared=KIB)
-    assert sizes.one_cluster_shape(op, rows_of(op, device=limited)) is None
-    assert sizes.several_clusters(op, rows_of(op, device=limited)) is None
+    assert cluster_sizes.one_cluster_shape(op, rows_of(op, device=limited)) is None
+    assert cluster_sizes.several_clusters(op, rows_of(op, device=limited)) is None
 
 
 # ---- teams of a CTA, and several clusters --------------------------------------------------------
@@ -241,7 +244,7 @@ def test_code_of_teams_is_short():
 def test_where_several_clusters_take_rows():
     """Rows of 256 vectors or more, with one for a thread; as many clusters as run at once."""
     ops = [LayerNormGradient(n, *[bf16] * 4) for n in (1024, 2048, 8192, 16384)]
-    assert [sizes.several_clusters(op, rows_of(op)) for op in ops] == [
+    assert [cluster_sizes.several_clusters(op, rows_of(op)) for op in ops] == [
         None,
         Shape(4, 64, 2, 4, clusters=28),
         Shape(8, 128, 2, 4, clusters=14),

@@ -10,8 +10,9 @@ import pytest
 
 from pyptx import device
 from pyptx._target import Target
+from pyptx.ops.rowwise.moments import Moments
 from pyptx.ops.rowwise.operation import ROW, Operand
-from pyptx.ops.rowwise.statistics import Moments, Statistic
+from pyptx.ops.rowwise.statistics import Statistic
 from pyptx.ops.rowwise.strategies import one_pass
 from pyptx.types import bf16, f16, f32, f64
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from pyptx import CallError, Kernel, KernelSequence, device, lowered_for
 from pyptx._target import Target
 from pyptx.device import KIB, WARP
-from pyptx.ops.rowwise import measured, sizes
+from pyptx.ops.rowwise import cluster_sizes, measured, sizes
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.plan_sums import FEW_ROWS_MEASURED, by_cluster, with_sums
@@ -129,7 +129,7 @@ def _once(op: RowOp, rows: Rows) -> Operation:
         return two_pass.result(op, rows, each=each, threads=threads)
     if fits:
         return _by_ctas(op, rows)
-    shape = sizes.cluster_of_one_row(op, rows) or sizes.clusters_of(op, rows)
+    shape = cluster_sizes.cluster_of_one_row(op, rows) or cluster_sizes.clusters_of(op, rows)
     many = two_pass.independent(op, rows) if shape is None else by_cluster(op, rows, shape)
     many = _few_twice(op, rows, many)
     return _few_by_parts(op, rows, many) if op.name in FEW_ROWS_MEASURED else many
@@ -158,7 +158,7 @@ def _few_twice(op: RowOp, rows: Rows, many: Operation) -> Operation:
     most = measured.LIMITS.twice // sizes.bytes_read(op, rows)
     if most == 0:
         return many
-    shape = sizes.clusters_of(op, rows)
+    shape = cluster_sizes.clusters_of(op, rows)
     # Of a few long rows there are more chunks than CTAs that could share a row.
     if sizes.widest(op) == 2 and shape is not None and not shape.grid:
         most = min(most, max(3, most // 4))
@@ -251,11 +251,11 @@ def _by_long_ctas(op: RowOp, rows: Rows, many: Operation) -> Operation:
     stay for many rows are.
     """
     columns = len(op.given(COLUMN))
-    shape = sizes.clusters(op, rows, 4)
+    shape = cluster_sizes.clusters(op, rows, 4)
     if columns and shape is not None and (columns > 1 or not rows.aligned):
         return _few_twice(op, rows, by_cluster(op, rows, shape))
     if not columns:
-        alone = sizes.cluster_of_one_row(op, rows) if rows.aligned else None
+        alone = cluster_sizes.cluster_of_one_row(op, rows) if rows.aligned else None
         return _few_twice(op, rows, many if alone is None else by_cluster(op, rows, alone))
     return _few_by_parts(op, rows, _few_long(op, rows, many))
 
@@ -265,7 +265,7 @@ def _few_long(op: RowOp, rows: Rows, many: Operation) -> Operation:
 
     They are so few that CTAs of one row each would end one by one.
     """
-    shape = sizes.clusters(op, rows, 4)
+    shape = cluster_sizes.clusters(op, rows, 4)
     if shape is not None:
         most = int(measured.LIMITS.clusters * rows.device.multiprocessors)
         many = either(op, rows, most, by_cluster(op, rows, shape), many)

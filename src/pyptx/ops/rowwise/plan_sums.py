@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from pyptx.device import WARP
-from pyptx.ops.rowwise import measured, sizes
+from pyptx.ops.rowwise import cluster_sizes, measured, sizes
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.sequences import Operation, either, finished, sequence_of
@@ -51,9 +51,9 @@ def _some_summed(op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operat
     each = op.given(ELEMENT)[0].dtype.bytes
     if each > 2 or rows.groups <= 512:
         return many
-    split = sizes.clusters_of(op, rows)
+    split = cluster_sizes.clusters_of(op, rows)
     parts = 1 if _resident(op, rows) is not None else 16 if split is None else split.parts
-    shape = sizes.clusters(op, rows, 2 * parts) if parts <= 4 else None
+    shape = cluster_sizes.clusters(op, rows, 2 * parts) if parts <= 4 else None
     if shape is None:
         return many
     some = by_cluster(op, rows, shape)
@@ -85,10 +85,10 @@ def _by_one_cluster(
 
     One or two short rows are quicker by a single CTA, which exchanges nothing with others.
     """
-    shape = sizes.one_cluster_shape(op, rows)
+    shape = cluster_sizes.one_cluster_shape(op, rows)
     if shape is None or len(set(results)) > 1:
         return None
-    for each in (shape, *sizes.one_cta_shapes(rows)):
+    for each in (shape, *cluster_sizes.one_cta_shapes(rows)):
         few = one_cluster.persistent(op, rows.divided(), each, result=results[0])
         many = either(op, rows, each.at_once, few, many, results)
     return many
@@ -101,7 +101,7 @@ def _by_several_clusters(
 
     They take as many rows as they have at once, if those are more than others take: `fewer`.
     """
-    shape = sizes.several_clusters(op, rows)
+    shape = cluster_sizes.several_clusters(op, rows)
     if shape is None or shape.clusters * shape.at_once <= fewer:
         return many
     whole = rows.divided()
@@ -116,7 +116,7 @@ def _alone(op: RowOp, rows: Rows) -> tuple[Rows, persistent.Shape] | None:
     if resident is None or resident[1].teams == 1:
         return None
     clustered = rows.groups > measured.LIMITS.clustered
-    if clustered and sizes.several_clusters(op, rows) is not None:
+    if clustered and cluster_sizes.several_clusters(op, rows) is not None:
         return None
     cut, shape = resident
     return cut, replace(shape, teams=1, stages=1)
@@ -148,7 +148,7 @@ def _many_summed(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation
     resident = _resident(op, rows)
     if resident is not None:
         return _by_teams(op, *resident, results)
-    split = sizes.clusters_of(op, rows)
+    split = cluster_sizes.clusters_of(op, rows)
     if split is not None:
         return finished(op, rows, by_cluster(op, rows, split), split.teams, 1, results)
     # Few CTAs where nothing but chunks can take rows; more where these are the common way.

@@ -14,21 +14,15 @@ from pyptx.ops.rowwise import measured
 from pyptx.ops.rowwise.column_sums import FEW
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
-from pyptx.ops.rowwise.strategies import cluster, one_cluster, persistent, subwarp
+from pyptx.ops.rowwise.strategies import persistent, subwarp
 from pyptx.ops.rowwise.vectors import power_of_two, rounded_up
 from pyptx.types import f32
 
 _LINES: Final = 32
 """Units of a row that is worth cutting at lines."""
 
-_STAGES: Final = 4
-"""Rows that a CTA of a cluster holds; more would delay the first ones."""
-
-_MANY: Final = 2**20
+MANY: Final = 2**20
 """Teams, each of one row, unless there are more rows still."""
-
-_GRID: Final = 128
-"""CTAs of a team that is larger than a cluster."""
 
 ROW: Final = 4096
 """Vectors of a row that leaves room for other CTAs beside its own."""
@@ -77,7 +71,7 @@ def subwarp_shape(rows: Rows, accesses: int) -> subwarp.Shape:
     return subwarp.Shape(count, max(1, accesses // -(-groups // count)), 256)
 
 
-def _threads(groups: int, each: int) -> int:
+def threads_for(groups: int, each: int) -> int:
     """As many threads, in whole warps, as take so many vectors with `each` of them at most."""
     return rounded_up(-(-groups // each), WARP)
 
@@ -103,7 +97,7 @@ def cta_shape(op: RowOp, rows: Rows) -> CtaShape:
         if groups * inputs > ROW:
             return CtaShape(256, held=False)
         least = 2 if op.statistic is None else 1  # where threads wait for nothing, more at once
-        return CtaShape(_threads(groups, max(least, -(-groups // 512))), held=True)
+        return CtaShape(threads_for(groups, max(least, -(-groups // 512))), held=True)
     if groups * inputs > ROW:
         # A row without ends keeps more threads busy.
         return CtaShape(1024 if rows.aligned else 512, held=False)
@@ -122,7 +116,7 @@ def cta_shape(op: RowOp, rows: Rows) -> CtaShape:
         most = 256 if columns > 1 else 512
         return CtaShape(min(most, max(WARP, groups // each)), held=True)
     # Of other numbers three each leave fewer threads without a vector than a power of two would.
-    threads = max(2 * WARP, _threads(groups, 3))
+    threads = max(2 * WARP, threads_for(groups, 3))
     lines = replace(rows, lines=True)
     if not rows.aligned and rows.columns >= _LINES * lines.unit:
         threads = max(2 * lines.unit, threads)  # for the ends of rows that are cut at lines
@@ -142,7 +136,7 @@ def _late_shape(op: RowOp, rows: Rows) -> CtaShape | None:
     if groups > 2048 and groups == power_of_two(groups):
         return CtaShape(256, held=False, registers=80, late=True)
     if narrow and groups <= 512:
-        return CtaShape(max(2 * WARP, _threads(groups, 4)), held=False, late=True)
+        return CtaShape(max(2 * WARP, threads_for(groups, 4)), held=False, late=True)
     if not narrow and groups == 1024:
         return CtaShape(256, held=False, late=True)
     return None
@@ -157,7 +151,7 @@ def loading_threads(op: RowOp, rows: Rows) -> int | None:
     plain = is_plain(rows) and rows.aligned and len(op.given(ELEMENT)) == 1
     if not plain or op.given(COLUMN) or groups == power_of_two(groups) or groups > 512:
         return None
-    return max(2 * WARP, _threads(groups, 2))
+    return max(2 * WARP, threads_for(groups, 2))
 
 
 def one_pass_threads(op: RowOp, rows: Rows) -> int:
@@ -191,11 +185,11 @@ def team_threads(op: RowOp, rows: Rows) -> int:
     threads = power_of_two(groups)
     if is_plain(rows) and rows.aligned:
         if _is_between(op, groups):
-            return _threads(groups, 3 if _has_thirds(op, rows) else 2)
+            return threads_for(groups, 3 if _has_thirds(op, rows) else 2)
         if groups > 512 and groups != threads:
             # Fewer threads without a vector, and room for a second team where sums are few bytes.
             most = 256 if widest(op) > 2 and groups <= 768 else 512
-            return _threads(groups, -(-groups // most))
+            return threads_for(groups, -(-groups // most))
         threads //= 2
     most = 256 if groups <= 512 and not rows.aligned else 512
     return min(most, max(WARP, threads))
@@ -249,153 +243,3 @@ def aligned(count: int, rows: Rows) -> int:
     """At most so many teams, such that all rows of each are cut alike."""
     assert count >= rows.alignments
     return count // rows.alignments * rows.alignments
-
-
-# ---- clusters ------------------------------------------------------------------------------------
-
-
-def clusters_of(op: RowOp, rows: Rows) -> cluster.Shape | None:
-    """How rows are split: into parts of 18 to 51 KiB of what is read, if clusters allow it.
-
-    None where no team can hold three rows, or where there cannot be a team for each way in which
-    rows are cut.
-    """
-    size, device = bytes_read(op, rows), rows.device
-    # Where rows have ends, eight CTAs of a cluster were slower than four with larger parts, but for
-    # one array with one input per column.
-    large = not rows.aligned and (len(op.given(ELEMENT)) > 1 or len(op.given(COLUMN)) > 1)
-    most = (51 if large else 36 if not op.written(COLUMN) else 42) * KIB
-    parts = min(16, max(2, power_of_two(-(-size // most))), max(2, device.cluster))
-    if device.resident_clusters(parts) < rows.alignments:
-        parts //= 2
-    if size // parts * 3 <= device.cta_shared - KIB:
-        return clusters(op, rows, parts)
-    # Teams of a grid wait for each other's CTAs, so all of them must run at once: one team.
-    if rows.aligned and op.statistic is not None:
-        return _cluster_shape(op, rows, _GRID, 1)
-    return None
-
-
-def cluster_of_one_row(op: RowOp, rows: Rows) -> cluster.Shape | None:
-    """A cluster for each row, whose CTAs have up to 64 KiB of it and share an SM with others.
-
-    Clusters that stay for many rows have an SM for each CTA, and leave those without that are no
-    whole cluster of a GPC: 20 of 132. None where CTAs would load inputs per column for one row, and
-    for rows longer than eight such parts.
-    """
-    inputs = op.given(ELEMENT)
-    if op.statistic is None or op.given(COLUMN) or op.written(COLUMN) or len(inputs) > 1:
-        return None
-    parts = max(2, power_of_two(-(-bytes_read(op, rows) // (64 * KIB))))
-    if parts > min(8, rows.device.cluster):
-        return None
-    threads = _threads(rows.part(parts), 16)
-    shape = cluster.Shape(aligned(_MANY, rows), parts, threads, stages=1, lag=0)
-    return shape if rows.device.allows(cluster.needs(op, rows, shape)) else None
-
-
-def clusters(op: RowOp, rows: Rows, parts: int) -> cluster.Shape | None:
-    """As many clusters of that many CTAs as run at once; None where they are fewer than needed."""
-    count = rows.device.resident_clusters(parts)
-    return None if count < rows.alignments else _cluster_shape(op, rows, parts, count)
-
-
-def one_cluster_shape(op: RowOp, rows: Rows, parts: int = 16) -> one_cluster.Shape | None:
-    """A cluster of so many CTAs, at most, for eight rows, a vector of each for a thread.
-
-    Four teams of a CTA have two rows each: 8 x 8192 took 3.5 us on an H200, where one team with all
-    eight, which leaves three of four schedulers idle, took 3.9. None where a device has no such
-    cluster, or a thread would have more vectors than one.
-    """
-    rows = rows.divided()
-    groups, words = rows.groups, sum(rows.vector(o.dtype).words for o in op.given(ELEMENT))
-    least = 4 if groups >= 4 * WARP else 2
-    parts = min(parts, max(least, power_of_two(-(-groups // 64))), max(2, rows.device.cluster))
-    threads = _threads(groups, parts)
-    teams = 1
-    if rows.compute is f32 and threads <= 6 * WARP:  # of more, registers would not do
-        teams = 4 if threads <= 4 * WARP else 2
-    together = min(8 // teams, 8 if words <= 8 else 4)
-    shape = one_cluster.Shape(parts, threads, together, teams)
-    fits = shape.threads <= 256 and rows.device.allows(one_cluster.needs(op, rows, shape))
-    return shape if fits else None
-
-
-def several_clusters(op: RowOp, rows: Rows) -> one_cluster.Shape | None:
-    """As many such clusters as run at once, for some rows of at least 256 vectors."""
-    shape = one_cluster_shape(op, rows, 8) if rows.aligned else None
-    if shape is None or rows.groups < 256 or shape.threads > 128:
-        return None
-    count = rows.device.resident_clusters(shape.parts)
-    return replace(shape, clusters=count) if count > 1 else None
-
-
-def one_cta_shapes(rows: Rows) -> tuple[one_cluster.Shape, ...]:
-    """The same of one CTA in which each thread has one vector of a row, for two rows and for one.
-
-    Empty for rows that have more vectors than half of the threads of a CTA.
-    """
-    groups = rows.divided().groups
-    if groups > 512:
-        return ()
-    threads = rounded_up(groups, WARP)
-    return one_cluster.Shape(1, threads, 2), one_cluster.Shape(1, threads, 1)
-
-
-def _cluster_shape(op: RowOp, rows: Rows, parts: int, count: int) -> cluster.Shape | None:
-    """Teams of `parts` CTAs, `count` of which run at once. None where a device has no room."""
-    grid, sums = parts == _GRID, bool(op.written(COLUMN))
-    most = rows.part(parts)
-    stage = sum(rounded_up(most * rows.vector(o.dtype).bytes) for o in op.given(ELEMENT))
-    weights = sum(rounded_up(most * rows.vector(o.dtype).bytes) for o in op.given(COLUMN))
-    numbers = op.statistic.count if op.statistic is not None else 0
-    room = rows.device.cta_shared - KIB - (0 if grid else 8 * parts * rows.compute.bytes * numbers)
-    if 3 * stage > room:
-        return None
-    shared = not grid and 3 * stage + weights <= room
-    held = min(6 if grid else _STAGES, (room - (weights if shared else 0)) // stage)
-    threads = _cluster_threads(rows, most) if sums and not grid else 512
-    shape = cluster.Shape(aligned(count, rows), parts, threads, held, 1, shared, grid=grid)
-    if grid:
-        shape = _lagging(op, rows, shape, room)
-    elif sums:
-        shape = _with_second_sums(op, rows, shape)
-    return shape if rows.device.allows(cluster.needs(op, rows, shape)) else None
-
-
-def _with_second_sums(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Shape:
-    """Second sums over rows in shared memory, if they fit beside as many rows.
-
-    They would be added to in global memory otherwise, where registers do not hold them. 256 threads
-    have registers enough to load ahead: 95% of a copy's speed, where 512 had 91%. They hold 16-bit
-    inputs per column, too: 97%, where it was 95% with these in shared memory.
-    """
-    if cluster.sums_of_thread(op, rows, shape) <= FEW:
-        return shape
-    shared = shape.shared and not (is_plain(rows) and widest(op) == 2)
-    found = replace(shape, sums=True, threads=min(256, shape.threads), shared=shared)
-    return found if rows.device.allows(cluster.needs(op, rows, found)) else shape
-
-
-def _lagging(op: RowOp, rows: Rows, shape: cluster.Shape, room: int) -> cluster.Shape:
-    """Statistics take longer through global memory: more rows are on their way, if they fit."""
-    if shape.stages >= 5:
-        return replace(shape, lag=shape.stages - 3)
-    each = -(-rows.part(shape.parts) // shape.threads)
-    # In pieces of as many vectors of each thread; a stage is free as soon as one is written.
-    pieces = -(-each // -(-each // 4))
-    shape = replace(shape, pieces=pieces)
-    held = room // cluster.stage_bytes(op, rows, shape)
-    lag = (held - 2) // pieces - 1 if pieces > 1 else held - 3
-    return replace(shape, stages=held, lag=lag)
-
-
-def _cluster_threads(rows: Rows, groups: int) -> int:
-    """Threads for that many vectors with sums: 512, or two vectors each where that fits better.
-
-    Where rows have ends, more than 576 threads would not have registers enough.
-    """
-    most = 1280 if rows.aligned else 1152
-    if groups == power_of_two(groups) or not 512 < groups <= most:
-        return 512
-    return _threads(groups, 2)

@@ -11,15 +11,14 @@ reduce the same row, so that each has only a part of it to write.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from pyptx import Kernel, Reg, ptx, reg, smem
+from pyptx import Kernel, Reg, ptx, reg
 from pyptx.device import KIB, Needs
 from pyptx.ops.rowwise.arithmetic import Math
-from pyptx.ops.rowwise.exchange import address, over_cta
+from pyptx.ops.rowwise.exchange import over_cta
 from pyptx.ops.rowwise.operation import (
     COLUMN,
     ELEMENT,
@@ -39,20 +38,17 @@ from pyptx.ops.rowwise.row_operands import (
     store_numbers,
 )
 from pyptx.ops.rowwise.statistics import Terms
+from pyptx.ops.rowwise.strategies.cta_copies import BulkCopies, ThreadCopies, places_of
 from pyptx.ops.rowwise.vectors import (
     AT_ONCE,
     BULK,
-    LINE,
     Vector,
     advance,
-    async_load,
-    bulk_load,
     load_one,
-    rounded_up,
     store_one,
     wide,
 )
-from pyptx.types import u8, u32
+from pyptx.types import u32
 
 
 def independent(
@@ -97,16 +93,8 @@ def needs(op: RowOp, rows: Rows, *, direct: bool) -> Needs:
     if direct:
         return Needs()
     vectors = [rows.vector(operand.dtype) for operand in op.given(ELEMENT)]
-    copied = Needs(("cp.async",), _places(rows, vectors)[-1] + KIB)
+    copied = Needs(("cp.async",), places_of(rows, vectors)[-1] + KIB)
     return replace(copied, features=BULK) if rows.device.has(*BULK) else copied
-
-
-def _places(rows: Rows, vectors: Sequence[Vector]) -> list[int]:
-    """Where each input is in the shared memory of a row, and where the last one ends, in bytes."""
-    places = [0]
-    for vector in vectors:
-        places.append(rounded_up(places[-1]) + rows.part(1) * vector.bytes)
-    return [*map(rounded_up, places[:-1]), places[-1]]
 
 
 class _Cta:
@@ -162,15 +150,15 @@ class _Cta:
         if self.rank is not None:
             self.part = Part(self.rows, self.row, self.lane, self.threads, self.parts, self.rank)
 
-    def _copy(self) -> _BulkCopies | _ThreadCopies | None:
+    def _copy(self) -> BulkCopies | ThreadCopies | None:
         """The row on its way to shared memory, unless it is loaded to registers."""
         vectors = [vector for _, vector in self.elements]
         bulk = not self.direct and self.rows.device.has(*BULK)
-        copy = _BulkCopies(self.whole, vectors, self.xs) if bulk else None
+        copy = BulkCopies(self.whole, vectors, self.xs) if bulk else None
         self.active = [self.part.active(k) for k in range(self.part.each)]
         if self.direct or copy is not None:
             return copy
-        return _ThreadCopies(self.whole, vectors, self.xs, self.active)
+        return ThreadCopies(self.whole, vectors, self.xs, self.active)
 
     def _weights(self) -> list[Sequence[Callable[[], list[Reg]]]]:
         """For each of the thread's vectors what gives its elements of each input per column."""
@@ -224,7 +212,7 @@ class _Cta:
         add_picks(self.arrays, pick_pointers(self.arrays), self.row, found)
         return found
 
-    def _load(self, copy: _BulkCopies | _ThreadCopies | None) -> Callable[[int], list[list[Reg]]]:
+    def _load(self, copy: BulkCopies | ThreadCopies | None) -> Callable[[int], list[list[Reg]]]:
         """What loads the thread's k-th vector of each input, after waiting for the copy."""
         if copy is not None:
             return partial(self._load_from, "shared", copy.wait(), self.part, self.active)
@@ -332,79 +320,3 @@ class _Cta:
 
 def _alone(value: Reg) -> list[Reg]:
     return [value]
-
-
-class _Buffers:
-    """Shared memory for a row of each input."""
-
-    def __init__(self, part: Part, vectors: Sequence[Vector]) -> None:
-        self.part, self.vectors = part, vectors
-        *self.places, size = _places(part.rows, vectors)
-        self.buffer = smem.alloc(u8, size, align=LINE)
-
-    def mine(self) -> list[Reg]:
-        """The address of the thread's first vector of each input."""
-        base = address(self.buffer)
-        return [
-            ptx.inst.mad.lo.u32(self.part.lane, vector.bytes, base + place if place else base)
-            for place, vector in zip(self.places, self.vectors, strict=True)
-        ]
-
-
-class _ThreadCopies(_Buffers):
-    """The row on its way to shared memory, each thread's vectors by its own copies."""
-
-    def __init__(
-        self,
-        part: Part,
-        vectors: Sequence[Vector],
-        sources: Sequence[Reg],
-        active: Sequence[Reg | None],
-    ) -> None:
-        super().__init__(part, vectors)
-        self._here = self.mine()
-        for here, source, vector in zip(self._here, sources, vectors, strict=True):
-            start = source + part.offset * vector.dtype.bytes
-            for k, ok in enumerate(active):
-                async_load(here, start, part.step(k, vector), vector.bytes, pred=ok)
-
-    def wait(self) -> list[Reg]:
-        """The thread's first vector of each input, when its own are there; it reads no other."""
-        ptx.inst.cp.async_.wait_all()
-        return self._here
-
-
-class _BulkCopies(_Buffers):
-    """The row on its way to shared memory; one mbarrier counts the bytes of all inputs."""
-
-    def __init__(self, part: Part, vectors: Sequence[Vector], sources: Sequence[Reg]) -> None:
-        super().__init__(part, vectors)
-        self._arrived = smem.mbarrier()
-        with ptx.if_(part.lane == 0):
-            self._arrived.init(1)
-            ptx.fence.mbarrier_init()
-            sizes = [part.bytes_of(vector) for vector in vectors]
-            total = sizes[0]
-            for size in sizes[1:]:
-                total = total + size
-            self._arrived.arrive_expect_tx(total)
-            for source, vector, place, size in zip(
-                sources, vectors, self.places, sizes, strict=True
-            ):
-                start = source + part.start * vector.dtype.bytes
-                with self._some(size):
-                    bulk_load(self.buffer.address(place), ptx.addr(start), size, self._arrived)
-
-    def _some(self, size: int | Reg) -> AbstractContextManager[None]:
-        """A block that runs where there are bytes to copy: a short row may be nothing but ends."""
-        rows = self.part.rows
-        if isinstance(size, int) or rows.columns >= 2 * rows.unit - 1:
-            return nullcontext()
-        return ptx.if_(size > 0)
-
-    def wait(self) -> list[Reg]:
-        """The thread's first vector of each input, when the row is there."""
-        ptx.bar.sync(0)  # the mbarrier is there
-        here = self.mine()
-        self._arrived.wait(0)
-        return here
