@@ -6,7 +6,7 @@
 namespace pyptx::emulator {
 namespace {
 
-using Kind = Moved::Kind;
+using How = Moved::Kind;
 using View = OperandView::Kind;
 
 bool in_image(const OperandView& v, uint32_t registers) { return v.kind == View::Register && v.reg < registers; }
@@ -35,7 +35,7 @@ Moved moved_by_mov(const Decoding& d, uint32_t registers) {
   const OperandView &to = d.operands[0], &from = d.operands[1];
   const bool splits = to.kind == View::Vector;
   if (from.kind == View::Negated) return moved;
-  moved.kind = splits ? Kind::Split : Kind::Join;
+  moved.kind = splits ? How::Split : How::Join;
   moved.from = numbers_of(from, registers);
   moved.to = numbers_of(to, registers);
   moved.bytes = static_cast<uint8_t>(bytes / std::max(moved.from.size(), moved.to.size()));
@@ -47,7 +47,7 @@ Moved moved_by_cvt(const Decoding& d, uint32_t registers) {
   if (d.modifiers.size() != 2 || d.operands.size() != 2 || d.operands[1].kind != View::Register) return moved;
   const unsigned kept = integer_bytes(d.modifiers[0]), read = integer_bytes(d.modifiers[1]);
   if (kept == 0 || read == 0) return moved;
-  moved.kind = Kind::Cut;
+  moved.kind = How::Cut;
   moved.bytes = static_cast<uint8_t>(read);
   moved.kept = static_cast<uint8_t>(std::min(kept, read));
   moved.sign = d.modifiers[kept < read ? 0 : 1][0] == 's';
@@ -79,7 +79,7 @@ Moved moved_by_access(const Decoding& d, uint32_t registers, bool local) {
   const unsigned bytes = type == "b128" ? 16 : type == "f32" ? 4 : type == "f64" ? 8 : integer_bytes(type);
   const bool reaches = names_local(d, address) || (local && is_generic(d));
   if (bytes == 0 || (loads && !reaches)) return moved;
-  moved.kind = loads ? Kind::Load : Kind::Store;
+  moved.kind = loads ? How::Load : How::Store;
   moved.bytes = static_cast<uint8_t>(bytes);
   moved.sign = type[0] == 's';
   moved.local = reaches;
@@ -97,7 +97,7 @@ Moved moved_by(const Decoding& d, uint32_t registers, bool local) {
   if (d.opcode == "st" || d.opcode == "ld") return moved_by_access(d, registers, local);
   Moved moved;
   if (d.opcode != "prmt" || d.modifiers.size() != 1 || d.operands.size() != 4) return moved;
-  moved.kind = Kind::Permute;
+  moved.kind = How::Permute;
   moved.from = {number_of(d.operands[1], registers), number_of(d.operands[2], registers)};
   moved.to = {number_of(d.operands[0], registers)};
   if (in_image(d.operands[3], registers)) moved.read.push_back(d.operands[3].reg);

@@ -21,9 +21,9 @@ uint32_t slot_bytes(unsigned width) { return width == 1 ? kPlaceBytes : width * 
 bool shares(const Lifetime& lifetime) { return lifetime.first <= lifetime.last; }
 
 // Places for registers of one width, in the order in which their lifetimes begin.
-class Places {
+class RegisterPlaces {
  public:
-  Places(uint64_t* end, uint32_t bytes) : end_(end), bytes_(bytes) {}
+  RegisterPlaces(uint64_t* end, uint32_t bytes) : end_(end), bytes_(bytes) {}
 
   uint32_t own() {
     const uint64_t at = *end_;
@@ -64,7 +64,7 @@ void Program::lay_out_registers(const std::vector<Lifetime>& lifetimes) {
   uint64_t end = 0;
   std::vector<uint32_t> sharing;
   for (const unsigned width : {128u, 64u, 32u, 16u, 8u, 1u}) {
-    Places places(&end, slot_bytes(width));
+    RegisterPlaces places(&end, slot_bytes(width));
     sharing.clear();
     for (uint32_t r = 0; r < registers.size(); ++r) {
       if (registers[r].width != width) continue;
