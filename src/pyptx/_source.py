@@ -15,6 +15,7 @@ from typing import Final
 from pyptx._frozen import constructor
 
 _PACKAGE: Final = str(Path(__file__).parent) + "/"
+_OPS: Final = f"{_PACKAGE}ops/"
 _LIBRARY: Final = str(Path(contextlib.__file__).parent) + "/"
 """Python's own modules: what the user's line calls, such as `copy` and `dataclasses`."""
 _INSTALLED: Final = re.compile(r"/(site|dist)-packages/")
@@ -78,6 +79,11 @@ def users_frames(roots: Set[int] = frozenset()) -> Generator[FrameType]:
         frame = frame.f_back
 
 
+def is_of_ops(frame: FrameType) -> bool:
+    """Whether a frame runs a function of the package's own operations."""
+    return frame.f_code.co_filename.startswith(_OPS)
+
+
 def is_users(frame: FrameType) -> bool:
     """Whether a frame runs a user's function, as `caller` understands it."""
     name = frame.f_code.co_filename
@@ -109,7 +115,7 @@ def _is_inside(frame: FrameType) -> bool:
     if name == _GENERATED:  # what dataclasses generate
         of_ours = str(frame.f_globals.get("__name__")).startswith("pyptx.")
         return of_ours or _METHOD.fullmatch(frame.f_code.co_name) is not None
-    ours = name.startswith(_PACKAGE) and not name.startswith(_PACKAGE + "ops/")
+    ours = name.startswith(_PACKAGE) and not name.startswith(_OPS)
     pythons = name.startswith(_LIBRARY) and not _INSTALLED.search(name)
     return ours or pythons or _is_framework(frame)
 
