@@ -10,6 +10,7 @@ import hashlib
 
 import ml_dtypes
 import numpy as np
+import pytest
 
 import pyptx
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
@@ -40,8 +41,23 @@ def digests(x, w, n, rows):
         yield hashlib.sha256(array.tobytes()).hexdigest()[:16]
 
 
-def test_bits(snapshot):
+def line_of(x, w, n, rows):
     assert BY_NUMPY[str(np.dtype(ml_dtypes.bfloat16))] is bf16  # its import tells NumPy of bf16
     with pyptx.target("sm_90a"):
-        lines = [f"{x} {w} {b}x{n} {' '.join(digests(x, w, n, b))}" for x, w, n, b in CASES]
+        return f"{x} {w} {rows}x{n} {' '.join(digests(x, w, n, rows))}"
+
+
+@pytest.mark.sweep
+def test_bits(snapshot):
+    lines = [line_of(*case) for case in CASES]
     assert "\n".join(lines) + "\n" == snapshot(extension_class=Lines)
+
+
+@pytest.mark.sampled(3, each="types")
+@pytest.mark.parametrize(
+    ("types", "n", "rows"), [((x, w), n, rows) for x, w, n, rows in CASES],
+    ids=lambda value: str(value),
+)  # fmt: skip
+def test_bits_of_a_length(kept, types, n, rows):
+    x, w = types
+    assert [line_of(x, w, n, rows)] == kept("test_norm_bits/test_bits.txt", f"{x} {w} {rows}x{n} ")

@@ -88,15 +88,29 @@ def launches(x, w, n):
             yield f"{x} {w} {n} {direction}: {step.kernel}", step, code
 
 
-def test_texts(snapshot):
+def lines_of(x, w, n):
     """The digest is of the PTX and the assembler's options; the rest is the launch."""
-    lines = [
+    return [
         f"{name} {code.digest[:20]} grid={','.join(step.grid)} block={step.block} "
         f"cluster={step.cluster} shared={step.shared} when={step.when}"
-        for case in CASES
-        for name, step, code in launches(*case)
+        for name, step, code in launches(x, w, n)
     ]
+
+
+@pytest.mark.sweep
+def test_texts(snapshot):
+    lines = [line for case in CASES for line in lines_of(*case)]
     assert "\n".join(lines) + "\n" == snapshot(extension_class=Lines)
+
+
+@pytest.mark.sampled(3, each="types")
+@pytest.mark.parametrize(
+    ("types", "n"), [((x, w), n) for x, w, n in CASES], ids=lambda value: str(value)
+)
+def test_texts_of_a_length(kept, types, n):
+    assert lines_of(*types, n) == kept(
+        "test_rms_norm/test_texts.txt", f"{types[0]} {types[1]} {n} "
+    )
 
 
 def resources(cases):

@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+IMPORTS = """
+os.environ["JAX_PLATFORMS"] = "cpu"
+import jax, jax.export, numpy, pyptx, pyptx.ops, pyptx._runtime.jax.runtime
+"""
 DEVICES = 8
 
 
@@ -50,24 +54,49 @@ def operations(kernels):
     return module
 
 
+def _environment():
+    """For processes on the CPU that can import kernels.py."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("XLA_FLAGS", "PYPTX_TARGET"))}
+    path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**kept, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu"}
+
+
+def _printed(done):
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 @pytest.fixture(scope="session")
 def process():
     """Runs a program in a fresh process that can import kernels.py; returns what it printed."""
 
     def run(program, *arguments, **environment):
-        kept = {
-            k: v for k, v in os.environ.items() if not k.startswith(("XLA_FLAGS", "PYPTX_TARGET"))
-        }
-        path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", textwrap.dedent(program), *map(str, arguments)],
-            env={**kept, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu", **environment},
+            env={**_environment(), **environment},
             capture_output=True,
             text=True,
             timeout=300,
             check=False,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return _printed(done)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def copied(forking):
+    """The same in a copy of a process that has imported JAX and pyptx, and has started nothing.
+
+    What XLA reads when it starts may be in the environment, what JAX reads when it is imported may
+    not.
+    """
+    with forking(IMPORTS, "-W", "error") as server:
+
+        def run(program, *arguments, **environment):
+            unknown = {k for k in environment if not k.startswith(("XLA_FLAGS", "PYPTX_"))}
+            assert not unknown, f"{unknown} may have been read before"
+            code, own = textwrap.dedent(program), _environment() | environment
+            return _printed(server.run(["-c", *map(str, arguments)], HERE, own, code=code))
+
+        yield run

@@ -198,7 +198,7 @@ def test_partial_calls(accumulating):
 
 
 @pytest.mark.sweep  # test_programs.py exports what is sharded, and the rest of this file sums
-def test_exported_and_loaded_in_another_process(process, tmp_path):
+def test_exported_and_loaded_in_another_process(copied, tmp_path):
     start = """
         import sys, pathlib, jax, numpy as np, pyptx, ml_dtypes
         from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
@@ -226,5 +226,5 @@ def test_exported_and_loaded_in_another_process(process, tmp_path):
         print("ok")
     """
     devices = "--xla_force_host_platform_device_count=8"
-    process(start + save, tmp_path, XLA_FLAGS=devices)
-    assert process(start + load, tmp_path, XLA_FLAGS=devices) == "ok\n"
+    copied(start + save, tmp_path, XLA_FLAGS=devices)
+    assert copied(start + load, tmp_path, XLA_FLAGS=devices) == "ok\n"

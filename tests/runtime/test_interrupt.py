@@ -47,7 +47,7 @@ def interrupted(run):
 """
 
 
-def test_compiled_and_eager(process, tmp_path):
+def test_compiled_and_eager(copied, tmp_path):
     """An endless kernel, and a program of a million short ones; then the next program runs."""
     program = f"""{START}
 interrupted(jax.jit(endless).lower(x).compile())
@@ -58,12 +58,12 @@ assert (same(x) == x).all()
 assert (jax.jit(same)(x) == x).all()
 print(json.dumps(seen))
 """
-    seen = json.loads(process(program, tmp_path))
+    seen = json.loads(copied(program, tmp_path))
     assert [name for name, *_ in seen] == ["KeyboardInterrupt"] * 3
     assert all(seconds < SOON for _, seconds, _ in seen), seen
 
 
-def test_a_handler_of_the_program(process, tmp_path):
+def test_a_handler_of_the_program(copied, tmp_path):
     """It runs once XLA returns; the launch has ended with an error that says why."""
     program = f"""{START}
 handled = []
@@ -75,14 +75,14 @@ interrupted(compiled)
 assert handled == [1]
 print(json.dumps(seen))
 """
-    first, second = json.loads(process(program, tmp_path))
+    first, second = json.loads(copied(program, tmp_path))
     assert first[0] == "JaxRuntimeError"
     assert "pyptx: kernel endless: the emulation was interrupted by SIGINT" in first[2]
     assert second[0] == "KeyboardInterrupt"
     assert max(first[1], second[1]) < SOON
 
 
-def test_the_budget_of_compiled_programs(process, tmp_path):
+def test_the_budget_of_compiled_programs(copied, tmp_path):
     program = f"""{START}
 for variable, value in (("PYPTX_EMULATOR_SECONDS", "1"), ("PYPTX_EMULATOR_INSTRUCTIONS", "1000")):
     os.environ[variable] = value
@@ -93,7 +93,7 @@ for variable, value in (("PYPTX_EMULATOR_SECONDS", "1"), ("PYPTX_EMULATOR_INSTRU
 print(json.dumps(seen))
 """
     for told, wanted in zip(
-        json.loads(process(program, tmp_path)),
+        json.loads(copied(program, tmp_path)),
         ("it has run for 1 seconds", "its warps have run 1000 instructions"),
         strict=True,
     ):

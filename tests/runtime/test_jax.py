@@ -286,8 +286,8 @@ def test_programs_hold_no_paths_and_do_not_depend_on_the_process(process):
 
 
 @pytest.fixture(scope="module")
-def exported(process, tmp_path_factory):
-    """Programs exported for CPU and CUDA by a process without any device but the CPU."""
+def exported(copied, tmp_path_factory):
+    """Programs exported for CPU and CUDA by a copied without any device but the CPU."""
     folder = tmp_path_factory.mktemp("exported")
     program = """
         import sys, pathlib, jax, numpy as np, pyptx, kernels
@@ -303,7 +303,7 @@ def exported(process, tmp_path_factory):
         save("square", kernels.square, jax.ShapeDtypeStruct((b, 128), np.float32))
         save("beyond", kernels.beyond, jax.ShapeDtypeStruct((128,), np.float32))
     """
-    process(program, folder)
+    copied(program, folder)
     return folder
 
 
@@ -331,7 +331,7 @@ def test_exported_programs_run_in_another_process(process, exported, imports):
     assert process(program, exported).split() == ["found", "True", "ok"]
 
 
-def test_the_persistent_cache(process, tmp_path):
+def test_the_persistent_cache(copied, tmp_path):
     program = """
         import sys, jax, numpy as np
         from jax._src import monitoring
@@ -357,11 +357,11 @@ def test_the_persistent_cache(process, tmp_path):
         np.testing.assert_array_equal(y, x + amount)
         print(len(hits))
     """
-    counts = [int(process(program, tmp_path, amount)) for amount in (1.0, 1.0, 2.0)]
+    counts = [int(copied(program, tmp_path, amount)) for amount in (1.0, 1.0, 2.0)]
     assert [count > 0 for count in counts] == [False, True, False], counts
 
 
-def test_several_devices(process):
+def test_several_devices(copied):
     program = """
         import jax, jax.numpy as jnp, numpy as np, kernels
         from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec as P
@@ -418,7 +418,7 @@ def test_several_devices(process):
         np.testing.assert_allclose(total(x), x.sum() * 2, rtol=1e-4)
         print("ok")
     """
-    assert process(program, XLA_FLAGS="--xla_force_host_platform_device_count=4") == "ok\n"
+    assert copied(program, XLA_FLAGS="--xla_force_host_platform_device_count=4") == "ok\n"
 
 
 # ---- registration --------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ def program(text):
 # ---- exported ------------------------------------------------------------------------------------
 
 
-def test_exported_for_eight_devices(process, tmp_path):
+def test_exported_for_eight_devices(copied, tmp_path):
     """Value, gradient, a program of shard_map and one for any number of rows, for CPU and CUDA."""
     save = """
         import kernels, operations
@@ -59,7 +59,7 @@ def test_exported_for_eight_devices(process, tmp_path):
         (n,) = jax.export.symbolic_shape("n")
         save("any", f, rows, whole, shapes=((4 * n, 2, 20), w.shape))
     """
-    process(program(save), tmp_path, XLA_FLAGS=EIGHT)
+    copied(program(save), tmp_path, XLA_FLAGS=EIGHT)
     load = """
         def load(name):
             exported = jax.export.deserialize(bytearray((folder / name).read_bytes()))
@@ -85,7 +85,7 @@ def test_exported_for_eight_devices(process, tmp_path):
             close(load("any")(put(x, "data"), put(w)), reference(x, w))
         print("ok")
     """
-    assert process(program(load), tmp_path, XLA_FLAGS=EIGHT) == "ok\n"
+    assert copied(program(load), tmp_path, XLA_FLAGS=EIGHT) == "ok\n"
 
 
 @pytest.mark.sweep  # test_jax.py has the same of a program for one device

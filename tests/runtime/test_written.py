@@ -306,13 +306,13 @@ def test_an_empty_grid_leaves_initial_values():
 # ---- another process -----------------------------------------------------------------------------
 
 
-def test_an_exported_program_names_the_output(process, tmp_path):
+def test_an_exported_program_names_the_output(copied, tmp_path):
     """Where the kernel's Python is not known, the finding has the name that the image has."""
     exported = jax.export.export(jax.jit(first_half), disabled_checks=pyptx.export_safety_checks())(
         jax.ShapeDtypeStruct((3, 64), np.float32)
     )
     (tmp_path / "program").write_bytes(exported.serialize(vjp_order=0))
-    printed = process(
+    printed = copied(
         """
         import pathlib, sys, jax, numpy as np, pyptx
         program = jax.export.deserialize(pathlib.Path(sys.argv[1]).read_bytes())
