@@ -8,7 +8,7 @@ from pyptx._isa.differences import TARGETS_EARLIER, reason
 from pyptx._target import PTX_FOR_TARGET, TARGETS, PtxVersion, Target, targets_of
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("target", TARGETS, ids=str)
 def test_the_first_version_of_a_target(target):
     if target not in oracle.known_targets():

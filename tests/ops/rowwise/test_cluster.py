@@ -80,7 +80,7 @@ def run(op: Toy, rows: Rows, shape: Shape, count: int, **how: object) -> None:
 
 
 @operations
-@pytest.mark.sampled(12, each=("make", "policy", "shape"))
+@pytest.mark.sampled(24, each=("make", "policy", "shape"))
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 @pytest.mark.parametrize(("n", "shape"), CLUSTERS[:4])
 def test_clusters(n, shape, policy, make):
@@ -90,7 +90,7 @@ def test_clusters(n, shape, policy, make):
     run(op, rows, shape, 2 * shape.teams + 1, **policy)
 
 
-@pytest.mark.sampled(12, each="make")
+@pytest.mark.sampled(24, each="make")
 @operations
 @pytest.mark.parametrize(("n", "shape"), CLUSTERS[4:])
 def test_pieces_and_lags(n, shape, make):
@@ -101,7 +101,7 @@ def test_pieces_and_lags(n, shape, make):
 
 
 @operations
-@pytest.mark.sampled(12, each=("make", "policy"))
+@pytest.mark.sampled(24, each=("make", "policy"))
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 @pytest.mark.parametrize(("n", "shape"), GRIDS)
 def test_grids(n, shape, policy, make):
@@ -111,7 +111,7 @@ def test_grids(n, shape, policy, make):
     run(op, rows, shape, 2 * shape.teams + 1, **policy)
 
 
-@pytest.mark.sampled(4, each=("make", "parts"))
+@pytest.mark.sampled(8, each=("make", "parts"))
 @pytest.mark.parametrize("parts", [33, 40])
 @pytest.mark.parametrize("make", [lambda n: Scaled(n, f64, f64), lambda n: Softmax(n, f32)])
 def test_grids_of_more_ctas_than_lanes(make, parts):
@@ -120,7 +120,7 @@ def test_grids_of_more_ctas_than_lanes(make, parts):
     run(op, op.rows(), Shape(1, parts, 32, 3, grid=True), 3)
 
 
-@pytest.mark.sampled(6, each=("target", "n", "dtype"))
+@pytest.mark.sampled(12, each=("target", "n", "dtype"))
 @pytest.mark.parametrize("dtype", [bf16, f32], ids=str)
 @pytest.mark.parametrize("n", [131072 + 8, 100003, 262144])
 @pytest.mark.parametrize("target", ["sm_90a", "sm_100a", "sm_120a"])
@@ -164,7 +164,7 @@ def test_a_long_softmax_has_a_cluster_for_each_row():
     assert ran == ["softmax_cluster"]
 
 
-@pytest.mark.sampled(8, each=("count", "make"))
+@pytest.mark.sampled(16, each=("count", "make"))
 @operations
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_teams_without_rows(count, make):
@@ -173,7 +173,7 @@ def test_teams_without_rows(count, make):
     run(op, rows, fitting(rows, Shape(4, 2, 64, 3)), count)
 
 
-@pytest.mark.sampled(6, each="make")
+@pytest.mark.sampled(12, each="make")
 @pytest.mark.parametrize("make", ALONE, ids=["alone", "alone f64"])
 @pytest.mark.parametrize(("n", "shape"), CLUSTERS)
 def test_nothing_is_exchanged_where_elements_need_nothing_of_their_row(n, shape, make):
@@ -205,7 +205,7 @@ def test_rows_cut_at_lines(make):
     run(op, rows, Shape(rows.alignments, 2, 128, 3), rows.alignments + 3)
 
 
-@pytest.mark.sampled(6, each=("grid", "each"))
+@pytest.mark.sampled(12, each=("grid", "each"))
 @pytest.mark.parametrize("each", [31, 32, 33, 65])
 @pytest.mark.parametrize("grid", [False, True])
 def test_sums_of_blocks_of_rows(each, grid):
@@ -219,7 +219,7 @@ def test_rows_have_a_unit():
         cluster.kernel_of(op, op.rows(), Shape(8, 2, 64, 3))
 
 
-@pytest.mark.sampled(12, each=("make", "target"))
+@pytest.mark.sampled(24, each=("make", "target"))
 @pytest.mark.parametrize("target", ["sm_90a", "sm_100a", "sm_120a"])
 @pytest.mark.parametrize(
     ("n", "shape"),
