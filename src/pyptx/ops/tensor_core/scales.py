@@ -90,7 +90,7 @@ def promote(
     """
     if not rows:
         for mine, its in zip(total, part, strict=True):
-            mine.set(ptx.inst.add.rn.f32(mine, its))
+            ptx.inst.add.rn.f32(mine, mine, its)
         return
     each = len(total) // max(1, len(wholes))
     both, pairs = list(rows), iter(columns)
@@ -102,4 +102,4 @@ def promote(
             own = both[j // 2]
             if pair is not None:
                 own = ptx.inst.mul.rn.f32(own, pair[j % 2])
-            total[i + j].set(ptx.inst.fma.rn.f32(part[i + j], own, total[i + j]))
+            ptx.inst.fma.rn.f32(total[i + j], part[i + j], own, total[i + j])

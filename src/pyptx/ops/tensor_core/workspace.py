@@ -17,7 +17,7 @@ from pyptx import Reg, Tensor, Tile, ptx
 from pyptx.ops.tensor_core.divide import by_number
 from pyptx.ops.tensor_core.schedule import Share, low
 from pyptx.ops.tensor_core.shape import ROWS, WARPGROUP, Shape, barrier_of
-from pyptx.types import DType, u32
+from pyptx.types import DType, f32, u32
 
 VECTOR: Final = 4
 """Sums that a thread writes or loads at once."""
@@ -106,7 +106,7 @@ class Workspace:
             for sums, pred in zip(found, there, strict=True):
                 with nullcontext() if pred is None else ptx.if_(pred):
                     for number, other in zip(part, sums, strict=True):
-                        values[number].set(values[number] + other)
+                        _add(values[number], other)
 
     def _load(
         self, share: Share, where: tuple[int, Reg, Reg], other: Reg, part: range, pred: Reg | None
@@ -121,3 +121,11 @@ class Workspace:
             for i in part[::VECTOR]
             for value in self.sums.load(slot, i // VECTOR, lane, 0, vector=VECTOR, **more)
         ]
+
+
+def _add(value: Reg, other: Reg) -> None:
+    """In place, by one instruction: `set` would be a second one, which the assembler takes out."""
+    if value.dtype is f32:
+        ptx.inst.add.rn.f32(value, value, other)
+    else:
+        ptx.inst.add.s32(value, value, other)
