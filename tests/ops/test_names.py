@@ -47,19 +47,40 @@ PRODUCTS = {
     "rounded": Product(bf16, bf16, f32, rounded=True),
 }
 MISTAKE = """
-def program(x_ref, y_ref):
-    px, py = ptx.global_ptrs(x_ref, y_ref)
-    at = reg.from_(ptx.special.tid.x(), u32) * 4
-    x = ptx.inst.ld.global_.f32(ptx.addr(px + at))
-    with ptx.if_(at > 64):
-        x = x + 1.0
-    ptx.inst.st.global_.f32(ptx.addr(py + at), x)
+def made(users):
+    def program(x_ref, y_ref):
+        px, py = ptx.global_ptrs(x_ref, y_ref)
+        at = reg.from_(ptx.special.tid.x(), u32) * 4
+        x = ptx.inst.ld.global_.f32(ptx.addr(px + at))
+        users.sum = x
+        with ptx.if_(at > 64):
+            {}
+        ptx.inst.st.global_.f32(ptx.addr(py + at), x)
+        ptx.inst.st.global_.f32(ptx.addr(py + at), users.sum)
+    return program
 """
+
+
+class Kept:
+    """An object of the user."""
+
+    sum = None
+
+
+def mistaken(request, line):
+    """A kernel of a file of the package with this line in a block."""
+    path, text = str(Path(names.__file__).parents[2] / "ops" / "_mistake.py"), MISTAKE.format(line)
+    linecache.cache[path] = len(text), None, text.splitlines(keepends=True), path
+    request.addfinalizer(lambda: linecache.cache.pop(path, None))
+    space = {"ptx": ptx, "reg": reg, "u32": u32}
+    exec(compile(text, path, "exec"), space)
+    specs = {"in_specs": (Tile(32, f32),), "out_specs": (Tile(32, f32),), "block": 32}
+    return kernel(**specs)(space["made"](Kept()))
 
 
 @pytest.fixture
 def followed(monkeypatch):
-    monkeypatch.setattr(names, "_is_followed", lambda frame: True)
+    monkeypatch.setattr(names, "_is_trusted", lambda frame: False)
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
@@ -97,13 +118,14 @@ def test_rows(followed, case, length):
 
 def test_a_mistake_is_seen_here(request):
     """What the language refuses in a user's file, it does in the package's if it follows it."""
-    path = str(Path(names.__file__).parents[2] / "ops" / "_mistake.py")
-    linecache.cache[path] = len(MISTAKE), None, MISTAKE.splitlines(keepends=True), path
-    request.addfinalizer(lambda: linecache.cache.pop(path, None))
-    space = {"ptx": ptx, "reg": reg, "u32": u32}
-    exec(compile(MISTAKE, path, "exec"), space)
-    specs = {"in_specs": (Tile(32, f32),), "out_specs": (Tile(32, f32),), "block": 32}
-    assert kernel(**specs)(space["program"]).ptx()
+    assert mistaken(request, "x = x + 1.0").ptx()
     request.getfixturevalue("followed")
     with pytest.raises(LanguageError, match=r"x was bound before ptx\.if_ and is bound anew"):
-        kernel(**specs)(space["program"]).ptx()
+        mistaken(request, "x = x + 1.0").ptx()
+
+
+def test_what_is_the_users_is_followed_always(request):
+    """An object of the user, such as his operation, is in a variable of the package's."""
+    assert mistaken(request, "users.sum.set(x + 1.0)").ptx()
+    with pytest.raises(LanguageError, match=r"users\.sum has another register after ptx\.if_"):
+        mistaken(request, "users.sum = x + 1.0").ptx()
