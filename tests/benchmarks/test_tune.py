@@ -192,3 +192,20 @@ def test_lines_that_are_no_multiple_of_128_bytes_are_two_requests():
     assert 1.3 < times[1] / times[0] < 2
     shape = plan.choose(product, 4096, 5000, 3000)
     assert (shape.rows, shape.columns, shape.cluster) == (128, 256, "rows")
+
+
+@pytest.mark.parametrize(("unit", "chosen"), [(1e3, 1), (1e6, 0)], ids=["short", "long"])
+def test_of_equal_kernels_the_one_that_is_made_soonest(tune, unit, chosen):
+    """Which writes its sums in fewest copies; a long product has the fastest."""
+    product, call = tune.PRODUCTS["bf16"], Call(tune.PRODUCTS["bf16"], (2048, 2048, 2048))
+    shapes = [
+        plan.Shape(256, 128, blocks=2), plan.Shape(128, 256), plan.Shape(128, 192),
+        plan.Shape(128, 256, split=True),
+    ]  # fmt: skip
+    assert all(plan.fits(shape, product) for shape in shapes[:2])
+    times = (1.0, 1.004, 1.006, 1.001)
+    every = [
+        tune.Measurement("bf16", shape, call, unit * time)
+        for shape, time in zip(shapes, times, strict=True)
+    ]
+    assert tune.quickest(every) is every[chosen]
