@@ -6,9 +6,9 @@ products   the tensor cores do all products, of stages that are filled once: wha
 copies     all stages are filled, and nothing is multiplied
 neither    what launch, mbarriers and the writes of results take
 
-The fastest of a few shapes counts, for each. A goal that asks for less time than `products` takes
-is out of reach of kernels of these tiles on the GPU that both ran on. Random normal data, a cold
-L2 cache, B as (K, N).
+Of `products` the fastest of a few shapes counts; the others are of the chosen one. A goal that asks
+for less time than `products` takes is out of reach of kernels of these tiles on the GPU that both
+ran on. Random normal data, a cold L2 cache, B as (K, N).
 """
 
 # PyTorch's annotations are partial, and it is not installed where the types are checked.
@@ -22,17 +22,16 @@ from functools import partial
 from typing import Any, Final
 from unittest import mock
 
-import jax
 import torch
 from chrome_trace import busy
 from device_time import Flush, in_rounds
-from matmul_table import CUBLAS, SIZES, candidates
+from matmul_shapes import named
+from matmul_table import CUBLAS, SIZES, candidates, waited
 from measure import CONSOLE, Result, Summary, show, start, summarise
 from moving import fastest
 from norm_cases import OURS
 
-from pyptx import Kernel, Reg, Tensor, kernel, ptx, reg
-from pyptx.ops._parameters import with_parameters
+from pyptx import Kernel, Reg, Tensor, ptx, reg
 from pyptx.ops.tensor_core import arrays, hopper, mainloop, plan
 from pyptx.ops.tensor_core.operands import Operand
 from pyptx.ops.tensor_core.schedule import Schedule, low
@@ -77,12 +76,13 @@ def visit(sizes: tuple[int, int, int], flush: Flush, where: str = "cuda") -> lis
     a, b = (torch.randn(size, device=where).bfloat16() for size in ((m, k), (k, n)))
     calls: dict[tuple[str, str], Callable[[], Any]] = {}
     for who, (call, _) in candidates(sizes, "KN", quack=False).items():
-        calls[who, ""] = partial(_finished, call)
+        calls[who, ""] = waited(call)
+    tried = shapes(sizes)
     for left, (copies, products) in LEFT.items():
-        for shape in shapes(sizes)[: SHAPES if products else 1]:
+        for shape in tried[: SHAPES if products else 1]:
             call = partial(parts(PRODUCT, shape, copies=copies, products=products), a, b)
             call()
-            calls[left, spelled(shape)] = call
+            calls[left, named(shape)] = call
     activities = in_rounds(calls, CALLS, flush, warm=WARM)
     times = {key: [busy(each) for each in found] for key, found in activities.items()}
     found: list[Summary] = []
@@ -97,30 +97,12 @@ def visit(sizes: tuple[int, int, int], flush: Flush, where: str = "cuda") -> lis
     return found
 
 
-def _finished(call: Callable[[], Any]) -> None:
-    ready: Any = jax.block_until_ready
-    ready(call())
-
-
 def shapes(sizes: tuple[int, int, int]) -> list[Shape]:
     """The chosen one first, then those of which least time is expected."""
     chosen = plan.choose(PRODUCT, *sizes)
     fit = plan.fitting(plan.cuts(PRODUCT), PRODUCT, sizes[0])
     order = sorted(fit, key=lambda cut: expected_ns(cut, Call(PRODUCT, sizes)))
     return [chosen, *(cut.shape for cut in order if cut.shape != chosen)]
-
-
-def spelled(shape: Shape) -> str:
-    """Its tile, and how CTAs work together on it."""
-    extra = [
-        word
-        for word, has in (
-            (f"cluster of {shape.cluster_size}", shape.cluster_size > 1),
-            ("by turns", shape.pingpong), ("split", shape.split), ("D^T", shape.transposed),
-        )
-        if has
-    ]  # fmt: skip
-    return ", ".join((f"{shape.rows} x {shape.columns}", *extra))
 
 
 def parts(
@@ -141,13 +123,8 @@ def parts(
         with mock.patch.multiple(mainloop, Consumer=Consumer, produce=produce):
             hopper.program(product, shape, tensors)
 
-    names = arrays.names(product, split=shape.split)
-    return kernel(
-        in_specs=arrays.inputs(product),
-        out_specs=(*arrays.results(product), *hopper.results_of(product, shape, ctas)),
-        **arrays.run_time(product),
-        **hopper.launch_of(product, shape, ctas),
-    )(with_parameters(matmul, names, annotation=Tensor))
+    more = hopper.results_of(product, shape, ctas)
+    return arrays.kernel_of(product, matmul, more=more, **hopper.launch_of(product, shape, ctas))
 
 
 def once(ring: Any, a: Operand, b: Operand, schedule: Schedule, depth: int, *policy: Reg) -> None:

@@ -154,18 +154,22 @@ def _measured(title: str, calls: Calls, flush: Flush) -> Iterator[Summary]:
     m, n, k = sizes
     for shape, found in activities.items():
         times = [busy(call) for call in found]
-        name = f"{shape.rows} x {shape.columns}{', split' * shape.split}"
-        if shape.cluster is not None:
-            count = f"{shape.clustered} " * (shape.clustered > 2)
-            name += f", clusters of {count}{shape.cluster}"
-        name += ", by turns" * shape.pingpong + ", transposed" * shape.transposed
         yield summarise(
-            f"{title}: {name}", "us", times, kind=kind, m=m, n=n, k=k,
+            f"{title}: {named(shape)}", "us", times, kind=kind, m=m, n=n, k=k,
             rows=shape.rows, columns=shape.columns, blocks=shape.blocks, stages=shape.stages,
             split=shape.split, cluster=shape.cluster, clustered=shape.clustered,
             pingpong=shape.pingpong, transposed=shape.transposed,
             expected=expected[shape], chosen=shape == chosen,
         )  # fmt: skip
+
+
+def named(shape: Shape) -> str:
+    """Its tile, and how CTAs and warpgroups work together on it."""
+    name = f"{shape.rows} x {shape.columns}{', split' * shape.split}"
+    if shape.cluster is not None:
+        count = f"{shape.clustered} " * (shape.clustered > 2)
+        name += f", clusters of {count}{shape.cluster}"
+    return name + ", by turns" * shape.pingpong + ", transposed" * shape.transposed
 
 
 def likely(product: Product, sizes: tuple[int, int, int]) -> list[Shape]:

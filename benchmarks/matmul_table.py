@@ -90,14 +90,15 @@ def rates(
     calls: Mapping[str, Callable[[], Any]], work: float, flush: Flush, rounds: int = CALLS
 ) -> dict[str, list[float]]:
     """TFLOP/s of each call in every round, for so much work in MFLOP."""
-    ready: Any = jax.block_until_ready
-
-    def waited(call: Callable[[], Any]) -> Callable[[], Any]:
-        return lambda: ready(call())
-
     every = {who: waited(call) for who, call in calls.items()}
     found = in_rounds(every, rounds, flush, warm=WARM)
     return {who: [work / sum(a.duration for a in call) for call in found[who]] for who in calls}
+
+
+def waited(call: Callable[[], Any]) -> Callable[[], Any]:
+    """A call that ends when its result is there."""
+    ready: Any = jax.block_until_ready
+    return lambda: ready(call())
 
 
 def reading(sizes: tuple[int, int, int], size: int, flush: Flush) -> Summary:

@@ -49,8 +49,6 @@ _STEP: Final = 2.0**-26
 """The difference of a logarithm by which its slope is found."""
 _SLOWER: Final = 0.005
 """What a choice may lose of the fastest shape."""
-_EQUAL: Final = 0.005
-"""Times that differ by less are those of another day."""
 _SLOWER_LONG: Final = 0.01
 """The same of a long product, whose times vary more."""
 _LONG: Final = 250_000.0
@@ -287,7 +285,7 @@ def quickest(each: Sequence[Measurement]) -> Measurement:
     A long product has time for it.
     """
     best = min(each, key=lambda one: one.took)
-    most = best.took * (1 if best.took > _LONG else 1 + _EQUAL)
+    most = best.took * (1 if best.took > _LONG else 1 + _SLOWER)
     equal = [one for one in each if one.took <= most]
     return min(equal, key=lambda one: (_writes(one.shape), one.took))
 

@@ -110,9 +110,8 @@ def matmul_clocks(record: Record) -> list[str]:
 
 def matmul_floors(record: Record) -> list[str]:
     """A line for each size: microseconds, and how far ahead of cuBLAS its tensor cores would be."""
-    by_size: dict[str, dict[str, Record]] = {}
-    for m in record["measurements"]:
-        by_size.setdefault(_sizes(m["notes"]), {})[m["notes"]["candidate"]] = m
+    notes = [m["notes"] for m in record["measurements"]]
+    goals = {_sizes(each): f"{each['goal']}x" for each in notes if "goal" in each}
     lines = [
         f"**{TITLES['matmul_floors']}**: microseconds; cold L2 cache, random normal data.",
         "The kernels of `matmul` with products of stages that are filled once, with copies alone,",
@@ -121,14 +120,11 @@ def matmul_floors(record: Record) -> list[str]:
         "| M x N x K | pyptx | cuBLAS | products | copies | neither | at best | goal |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    for sizes, found in by_size.items():
-        left = [found[part]["median"] for part in PARTS_LEFT]
-        others = [m["median"] for who, m in found.items() if who not in (OURS, *PARTS_LEFT)]
-        goal = found[OURS]["notes"].get("goal")
-        times = " | ".join(number(time) for time in (found[OURS]["median"], min(others), *left))
-        lines.append(
-            f"| {sizes} | {times} | {min(others) / left[0]:.2f}x | {f'{goal}x' if goal else ''} |"
-        )
+    for sizes, found in _by_size(record).items():
+        left = [found[part] for part in PARTS_LEFT]
+        cublas = min(time for who, time in found.items() if who not in (OURS, *PARTS_LEFT))
+        times = " | ".join(number(time) for time in (found[OURS], cublas, *left))
+        lines.append(f"| {sizes} | {times} | {cublas / left[0]:.2f}x | {goals.get(sizes, '')} |")
     return lines
 
 

@@ -80,7 +80,7 @@ def mistaken(request, line):
 
 @pytest.fixture
 def followed(monkeypatch):
-    monkeypatch.setattr(names, "_is_trusted", lambda frame: False)
+    monkeypatch.setattr(names, "is_of_ops", lambda frame: False)
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)

@@ -99,8 +99,8 @@ def test_every_part_is_measured(floors, monkeypatch):
     assert found["pyptx"].notes["goal"] == 1.5
     chosen, _, last = floors.shapes(sizes)[:3]
     assert chosen == floors.plan.choose(floors.PRODUCT, *sizes)
-    assert found["products"].notes["way"] == floors.spelled(last)
-    assert found["copies"].notes["way"] == floors.spelled(chosen)
+    assert found["products"].notes["way"] == floors.named(last)
+    assert found["copies"].notes["way"] == floors.named(chosen)
     assert [found[who].median for who in floors.LEFT] == [4.0, 3.0, 2.0]
 
 

@@ -30,12 +30,11 @@ from pyptx._trace.core.slots import (
     warn_of_constant,
     warn_of_number,
 )
-from pyptx._trace.core.users import is_users
+from pyptx._trace.core.users import CONTAINERS, is_users
 from pyptx._trace.core.values import Not, Reg, Value, is_same
 from pyptx.errors import LanguageError
 from pyptx.types import DTYPES, pred
 
-_CONTAINERS: Final = (list, tuple, dict, set)
 _roots: Final[set[int]] = set()
 """Code of the package that calls the user's functions: frames above it belong to no kernel."""
 
@@ -67,7 +66,9 @@ class Names:
     def take(self) -> None:
         """Remember the names of the frames that are running."""
         for frame in users_frames(_roots):
-            held = _given(frame) if _is_trusted(frame) else _bound(frame)
+            # What `pyptx.ops` binds itself is right, as its tests see: to follow that too would
+            # take a fifth of the time that its kernels take to trace.
+            held = _given(frame) if is_of_ops(frame) else _bound(frame)
             self.frames[frame] = frame.f_lasti, held
             for name, value in held.items():
                 self.holders += [(frame, holder) for holder in holders(value, name)]
@@ -269,18 +270,12 @@ def _register_for(name: str, old: float, new: Value | float) -> str:
     return f"{name} = {made} before the block, and {name} += v or {name}.set(v) in it"
 
 
-def _is_trusted(frame: FrameType) -> bool:
-    """Whether only what is the user's is followed: what `pyptx.ops` binds itself is right, as its
-    tests see, and to follow it would take a fifth of the time that its kernels take to trace."""
-    return is_of_ops(frame)
-
-
 def _given(frame: FrameType) -> dict[str, object]:
     """The variables of a frame of the package that hold an object or a function of the user."""
     return {
         name: value
         for name, value in frame.f_locals.items()
-        if not isinstance(value, (Value, *PLAIN, *_CONTAINERS)) and is_users(value)
+        if not isinstance(value, (Value, *PLAIN, *CONTAINERS)) and is_users(value)
     }
 
 

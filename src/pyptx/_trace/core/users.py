@@ -14,10 +14,13 @@ FRAMEWORKS: Final = frozenset(
 )  # fmt: skip
 """Packages whose classes and functions are no user's."""
 
+CONTAINERS: Final = (list, tuple, dict, set, deque)
+"""Types of Python whose values hold what may be the user's."""
+
 
 def is_users(value: object) -> bool:
     """Whether a value's type, class or function is of the user, or holds values of his."""
-    if isinstance(value, (list, tuple, dict, set, deque)):
+    if isinstance(value, CONTAINERS):
         return True
     of = value if isinstance(value, (type, FunctionType, MethodType)) else type(value)
     module = cast("str", getattr(of, "__module__", None) or "builtins")
