@@ -193,19 +193,23 @@ class Tile:
         l2_promotion: L2Promotion | None = None,
         oob_fill: OobFill | None = None,
         im2col: Im2col | None = None,
+        split: int | None = None,
     ) -> TensorMap:
         """The tensor map of this tile where its dimensions have these sizes.
 
         What is given stands for what the Tile says. Raises SpecError for a rule that is broken.
         """
+        rank = len(self.dims) + (split is not None)
+        if split is not None and im2col is None and (box is None or len(box) != rank):
+            raise _no_box_of_groups(box, rank)
         if im2col is None and box is None:
             im2col = self.tma_im2col
         if im2col is not None:
             spans: tuple[int, ...] = (im2col.pixels, im2col.channels)
         elif box is not None:
-            spans = _box_sizes(box, len(self.dims), sizes, "box")
+            spans = _box_sizes(box, rank, sizes, "box")
         elif self.tma_box is not None:
-            spans = _box_sizes(self.tma_box, len(self.dims), sizes, "tma_box")
+            spans = _box_sizes(self.tma_box, rank, sizes, "tma_box")
         else:
             raise SpecError(
                 f"{self!r} says no box, which a tensor map needs",
@@ -215,11 +219,12 @@ class Tile:
         found = TensorMap(
             self.dtype,
             spans,
-            (1,) * len(self.dims) if strides is None else tuple(strides),
+            (1,) * rank if strides is None else tuple(strides),
             self.layout if layout is None else layout,
             self.tma_l2_promotion if l2_promotion is None else l2_promotion,
             self.tma_oob_fill if oob_fill is None else oob_fill,
             im2col,
+            split,
         )
         try:
             found.check()
@@ -512,6 +517,15 @@ def _box_sizes(box: Box, rank: int, sizes: Mapping[str, object], option: str) ->
             )
         found.append(known)
     return tuple(found)
+
+
+def _no_box_of_groups(box: Box | None, rank: int) -> SpecError:
+    said = "split= needs box=" if box is None else f"box={_sizes_text(box)} has {len(box)} sizes"
+    return SpecError(
+        f"{said}, and the map of a tensor of rank {rank - 1} whose last axis is split has rank "
+        f"{rank}",
+        notes=(("help", "the axis before the last one is that of the groups: 1 for one of them"),),
+    )
 
 
 def _rank_error(option: str, box: Box, rank: int) -> SpecError:

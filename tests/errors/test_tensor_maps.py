@@ -763,6 +763,78 @@ def a_store_that_flips():
 @wrong(
     SpecError,
     """
+    here: split=6 makes groups of 12 bytes; they must be a positive multiple of 16
+        X.tma_desc((8, 1, 32), split=6)
+      help: a multiple of 8 elements of bf16
+    """,
+)
+def groups_that_are_no_multiple_of_16_bytes():
+    @trace(Tile(8, 64, bf16), Tile(8, f32))
+    def body(X, Y):
+        X.tma_desc((8, 1, 32), split=6)
+
+
+@wrong(
+    SpecError,
+    """
+    here: box=(8, 32) has 2 sizes, and the map of a tensor of rank 2 whose last axis is split has rank 3
+        X.tma_desc((8, 32), split=48)
+      help: the axis before the last one is that of the groups: 1 for one of them
+    """,
+)
+def a_box_without_the_axis_of_groups():
+    @trace(Tile(8, 64, bf16), Tile(8, f32))
+    def body(X, Y):
+        X.tma_desc((8, 32), split=48)
+
+
+@wrong(
+    SpecError,
+    """
+    here: split= needs box=, and the map of a tensor of rank 2 whose last axis is split has rank 3
+        X.tma_desc(split=48)
+      help: the axis before the last one is that of the groups: 1 for one of them
+    """,
+)
+def groups_without_a_box():
+    @trace(Tile(8, 64, bf16, tma_box=(8, 32)), Tile(8, f32))
+    def body(X, Y):
+        X.tma_desc(split=48)
+
+
+@wrong(
+    SpecError,
+    """
+    here: split= is for boxes, not for im2col
+        X.tma_desc(im2col=Im2col((0, 0), (0, 0), 32, 64), split=32)
+      help: leave out one of them
+    """,
+)
+def images_that_are_split():
+    @trace(Tile(2, 8, 8, 32, f32), Tile(8, f32))
+    def body(X, Y):
+        X.tma_desc(im2col=Im2col((0, 0), (0, 0), 32, 64), split=32)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: the copy is of rank 2, and its tensor map has the box (8, 1, 64)
+        ptx.cp.async_.bulk.tensor_2d(dst=tile, src=x, coord=[0, 0], mbar=bar)
+      help: write .3d, with as many coordinates
+    """,
+)
+def a_copy_of_a_split_map_without_the_group():
+    @trace(Tile(8, 64, bf16), Tile(8, f32))
+    def body(X, Y):
+        tile, bar = smem.alloc(bf16, (8, 64), align=128), smem.mbarrier()
+        x = X.tma_desc((8, 1, 64), split=48)
+        ptx.cp.async_.bulk.tensor_2d(dst=tile, src=x, coord=[0, 0], mbar=bar)
+
+
+@wrong(
+    SpecError,
+    """
     here: lower=(-129, 0) has an offset of -129; the range for rank 4 is -128 to 127
         Tile(2, 8, 8, 32, f32, tma_im2col=Im2col((-129, 0), (0, 0), 32, 64))
     """,

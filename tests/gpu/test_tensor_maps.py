@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tensor_maps"))
 
 import boxes
 import changed
+import groups
 import images
 from boxes import ATOMS, CASES, NANS, REDUCTIONS, Box
 
@@ -140,6 +141,12 @@ def test_boxes_beyond_the_tensor_are_filled_with_nan(name):
     assert np.array_equal(*missing)
     bits = [np.where(m, 0, v.view(case.numpy)) for m, v in zip(missing, values, strict=True)]
     assert np.array_equal(*bits)
+
+
+@pytest.mark.parametrize("columns", groups.COLUMNS)
+def test_boxes_end_with_the_groups_of_a_split_axis(columns):
+    x = np.random.default_rng(columns).standard_normal((5, columns)).astype(np.float32)
+    assert np.array_equal(on_gpu(groups.boxes_of_groups, x), groups.boxes_of_whole_groups(x))
 
 
 @pytest.mark.parametrize(("dtype", "op"), REDUCTIONS, ids=str)

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tensor_maps"))
+
+import groups
 
 import pyptx
 from pyptx import Layout, Tile, kernel, ptx, reg, sequence, smem
@@ -66,6 +73,25 @@ def test_the_plan_says_how_the_map_is_made():
         "map:a0:X:f32:a0.0|36:144:8|16:1|1:0:2:0:0,map:r0:Y:f32:a0.0|36:144:8|16:1|1:0:2:0:0"
     ) in text
     assert ROWS.ptx(N=36).count(".param .align 128 .b8") == 2
+
+
+@pytest.mark.parametrize("columns", groups.COLUMNS)
+def test_a_box_ends_with_its_group_of_a_split_axis(columns):
+    x = array(5, columns)
+    wanted = groups.boxes_of_whole_groups(x)
+    run = groups.boxes_of_groups.emulate(x)
+    run.report.check()
+    assert np.array_equal(run.outputs[0], wanted)
+    assert np.array_equal(jax.jit(groups.boxes_of_groups)(x), wanted)
+    three = np.stack([x, 2 * x, -x])
+    mapped = jax.vmap(groups.boxes_of_groups)(three)
+    assert np.array_equal(mapped, [groups.boxes_of_whole_groups(each) for each in three])
+
+
+def test_the_plan_has_the_axes_of_a_split_map():
+    text = jax.jit(groups.boxes_of_groups).lower(np.zeros((5, 144), np.float32)).as_text()
+    axes = "a0.0|1 a0.1 48 // max|48 a0.1 min:4 a0.1 *|192:1|1|32:1|1|1:0:0:0:0"
+    assert f"map:a0:X:f32:{axes}" in text
 
 
 def test_an_array_that_is_not_aligned_is_copied():

@@ -15,7 +15,7 @@ from functools import reduce
 from typing import Final, TypeAlias
 
 from pyptx import _expressions as expressions
-from pyptx._dims import Binary, Dim, Extent, Symbol, combine, rpn
+from pyptx._dims import Binary, Dim, Extent, Symbol, combine, maximum, minimum, rpn
 from pyptx._launch.description import (
     Application,
     Axes,
@@ -278,6 +278,10 @@ def _map(
     strides = [
         product([described.dtype.bytes, *sizes[axis + 1 :]]) for axis in range(len(sizes) - 1)
     ]
+    if described.split is not None:  # whole groups of the last axis; a shorter one is a group
+        groups = combine("//", sizes[-1], described.split)
+        sizes[-1:] = maximum(1, groups), minimum(described.split, sizes[-1])
+        strides.append(described.split * described.dtype.bytes)
     return MapArgument(
         buffer,
         application.tensors[number],

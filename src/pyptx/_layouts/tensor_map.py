@@ -169,6 +169,7 @@ class TensorMap:
 
     box              elements that a copy spans along each axis; of im2col its pixels and channels
     element_strides  every how many elements along each axis it takes one
+    split            the elements of a group, where the tensor's last axis is two axes of the map
     """
 
     dtype: DType
@@ -178,6 +179,7 @@ class TensorMap:
     l2_promotion: L2Promotion = L2Promotion.NONE
     oob_fill: OobFill = OobFill.ZEROS
     im2col: Im2col | None = None
+    split: int | None = None
 
     @property
     def rank(self) -> int:
@@ -218,7 +220,7 @@ class TensorMap:
     def check(self) -> None:
         """Raise MapError for a description that no tensor can have."""
         box = _box_errors(self) if self.im2col is None else _im2col_errors(self, self.im2col)
-        for error in chain(_element_errors(self), box, _layout_errors(self)):
+        for error in chain(_split_errors(self), _element_errors(self), box, _layout_errors(self)):
             raise error
 
     def check_tensor(
@@ -269,6 +271,20 @@ def _element_errors(tensor_map: TensorMap) -> Iterator[MapError]:
                 f"the element stride along axis {axis} is {stride}; "
                 f"the range is 1 to {ELEMENT_STRIDE_LIMIT}"
             )
+
+
+def _split_errors(tensor_map: TensorMap) -> Iterator[MapError]:
+    split, dtype = tensor_map.split, tensor_map.dtype
+    if split is None:
+        return
+    if tensor_map.im2col is not None:
+        yield MapError("split= is for boxes, not for im2col", "leave out one of them")
+    if split < 1 or split * dtype.bytes % CHUNK_BYTES:
+        yield MapError(
+            f"split={split} makes groups of {split * dtype.bytes} bytes; they must be a positive "
+            f"multiple of {CHUNK_BYTES}",
+            f"a multiple of {CHUNK_BYTES // dtype.bytes} elements of {dtype}",
+        )
 
 
 def _im2col_errors(tensor_map: TensorMap, im2col: Im2col) -> Iterator[MapError]:

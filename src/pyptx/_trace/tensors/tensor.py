@@ -51,6 +51,7 @@ class Tensor(Indexed):
         l2_promotion: L2Promotion | None = None,
         oob_fill: OobFill | None = None,
         im2col: Im2col | None = None,
+        split: int | None = None,
     ) -> TensorMapReg:
         """The generic address of a tensor map of this tensor, for `cp.async.bulk.tensor` and such.
 
@@ -58,6 +59,12 @@ class Tensor(Indexed):
         `X.tma_desc((64, 32))` another one of the same tensor; `im2col` stands for a box. Each
         description is one parameter of the kernel, 128 bytes that are encoded at each launch. Two
         instructions, `mov.b64` and `cvta.param.u64`, wherever it is called.
+
+        With `split`, the tensor's last axis is two axes of the map: whole groups of so many
+        elements, and the elements of a group, so `X.tma_desc((64, 1, 64), split=160)` is for a
+        tensor of rank 2. What of a box lies beyond its group is outside the map: zeros, and nothing
+        is read for them. So are elements behind the last whole group. An axis that is shorter than
+        one is a group.
 
         Raises SpecError for a rule of CUDA's cuTensorMapEncodeTiled that the description breaks,
         and where `jax.vmap` runs the kernel with a batch of this tensor on an axis of the grid.
@@ -91,6 +98,7 @@ class Tensor(Indexed):
                 l2_promotion=l2_promotion,
                 oob_fill=oob_fill,
                 im2col=im2col,
+                split=split,
             )
         except SpecError as error:
             raise error.at(where) from None

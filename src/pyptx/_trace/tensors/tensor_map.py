@@ -74,6 +74,8 @@ def check_tensor(
     behind = [all(size is not None for size in known[axis + 1 :]) for axis in range(len(known))]
     assumed = row_major_strides([size or 1 for size in known], tensor_map.dtype.bytes)
     strides = [stride if whole else None for stride, whole in zip(assumed, behind, strict=False)]
+    if tensor_map.split is not None:  # any groups of the last axis are right
+        known, strides = [*known[:-1], None, None], [*strides, None]
     try:
         tensor_map.check_tensor(known, strides)
     except MapError as error:

@@ -100,8 +100,8 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
     end = _End.of(product, shape, named, elements, rank)
     with ptx.if_(thread == BEGINS):
         more = () if scales is None else (scales,)
-        maps = [described for each in (a, b, *more, end) for described in each.maps]
-        _begin(maps, ring, *(each.ring for each in more))
+        results = [described for each in (*more, end) for described in each.maps]
+        _begin([*a.every_map, *b.every_map, *results], ring, *(each.ring for each in more))
     steps = (sizes.k + (product.depth - 1)) // product.depth
     if product.ragged is None:
         schedule = Schedule(shape, sizes, steps, shape.columns // product.factors)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from pyptx import Layout, Reg, SharedTile, Tensor, ptx, reg, smem
+from pyptx.ops.tensor_core.divide import by_number
 from pyptx.ops.tensor_core.schedule import low
 from pyptx.ops.tensor_core.shape import ATOM, ROWS, SPAN, Major
 from pyptx.types import DType, b32, u32
@@ -30,10 +32,30 @@ class Team:
 
 
 @dataclass(frozen=True, slots=True)
+class Clip:
+    """The tensor map of a matrix whose lines, `count` of them, are split into those of tiles.
+
+    A box that is partly in the next tile has zeros there, which the L2 cache is not asked for.
+    """
+
+    map: Any
+    count: Reg
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """The number of a tile along the lines, and whether the matrix has all of the tile's lines."""
+
+    number: Reg
+    whole: Reg
+
+
+@dataclass(frozen=True, slots=True)
 class Operand:
     """A or B: `lines` rows of A, or columns of B, for each of the stages, which have room for whole
     blocks of 64 rows: what lies beyond the lines is zero, once `fill` has been called. Lines that
-    are not along K come in boxes as wide as a swizzle, the last of which may have more.
+    are not along K come in boxes as wide as a swizzle. Where the last one of a tile would have more
+    lines than the tile, `clip` is a map whose boxes end where a whole tile does.
 
     Two matrices B have half of the lines each, and a map each. Where the CTAs of a cluster
     multiply the same lines, each of the first `parts` fetches the part of them that is its rank's,
@@ -48,6 +70,12 @@ class Operand:
     maps: tuple[Any, ...]
     team: Team | None = None
     parts: int = 1
+    clip: Clip | None = None
+
+    @property
+    def every_map(self) -> tuple[Any, ...]:
+        """That of the boxes that end with a tile, too."""
+        return self.maps if self.clip is None else (*self.maps, self.clip.map)
 
     @property
     def shared(self) -> bool:
@@ -67,20 +95,34 @@ class Operand:
         k: Reg,
         matrix: list[Reg],
         policy: Reg | None = None,
+        tile: Tile | None = None,
     ) -> None:
-        """Have a stage filled, from this row or column and this value of K on. One thread."""
+        """Have a stage filled, from this row or column and this value of K on. One thread.
+
+        tile   where boxes may end with the tile, which begins at `line`
+        """
         if self.team is None or self.parts == self.team.size:
-            self._fetch(stage, full, line, k, matrix, policy)
+            self._fetch(stage, full, line, k, matrix, policy, tile)
             return
         with ptx.if_(self.team.rank < self.parts):
-            self._fetch(stage, full, line, k, matrix, policy)
+            self._fetch(stage, full, line, k, matrix, policy, tile)
+
+    def tile(self, line: Reg) -> Tile | None:
+        """The tile that begins at this line, where boxes end with a tile."""
+        if self.clip is None:
+            return None
+        whole = line + self.lines <= self.clip.count
+        return Tile(by_number(line, self.lines), whole)
 
     def _fetch(
-        self, stage: Reg, full: Any, line: Reg, k: Reg, matrix: list[Reg], policy: Reg | None
-    ) -> None:
+        self, stage: Reg, full: Any, line: Reg, k: Reg, matrix: list[Reg], policy: Reg | None,
+        tile: Tile | None,
+    ) -> None:  # fmt: skip
         after = matrix if self.batched else []
-        copy = ptx.cp.async_.bulk.tensor_3d if self.batched else ptx.cp.async_.bulk.tensor_2d
-        tile = self.stages[stage]
+        bulk = ptx.cp.async_.bulk
+        copy = bulk.tensor_3d if self.batched else bulk.tensor_2d
+        clipped = bulk.tensor_4d if self.batched else bulk.tensor_3d
+        held = self.stages[stage]
         each = self.lines // len(self.maps)
         own = each // self.parts
         width = own if self.k_major else SPAN // self.dtype.bytes
@@ -93,10 +135,18 @@ class Operand:
         for i, described in enumerate(self.maps):
             for panel in range(0, own, width):
                 first = i * each + panel if part is None else part + (i * each + panel)
-                place = tile.address(*((first, 0) if self.k_major else (0, first)))
+                place = held.address(*((first, 0) if self.k_major else (0, first)))
                 at = line + panel if panel else line
                 coord = [k, at, *after] if self.k_major else [at, k, *after]
-                copy(dst=place, src=described, coord=coord, mbar=full, **more)
+                whole = partial(copy, dst=place, src=described, coord=coord, mbar=full, **more)
+                if tile is None or self.clip is None or panel + width <= own:
+                    whole()
+                    continue
+                within = [panel, tile.number, k, *after]
+                with ptx.if_(tile.whole):
+                    clipped(dst=place, src=self.clip.map, coord=within, mbar=full, **more)
+                with ptx.else_():
+                    whole()
 
     def fill(self, thread: Reg, threads: int) -> None:
         """Write zeros to the lines of every stage that are never fetched, along K."""
@@ -174,4 +224,10 @@ def operand(
     held = smem.wgmma_tile(dtype, whole, major)
     shape = (*((1,) if batched else ()), *box)
     maps = tuple(tensor.tma_desc(shape, layout=Layout.TMA_128B) for tensor in tensors)
-    return Operand(dtype, lines, k_major, batched, held, maps, team, parts)
+    clip = None
+    if not k_major and len(tensors) == 1 and lines % box_lines:
+        split = tensors[0].tma_desc(
+            (*shape[:-1], 1, box_lines), layout=Layout.TMA_128B, split=lines
+        )
+        clip = Clip(split, ptx.inst.cvt.u32.u64(tensors[0].shape[-1]))
+    return Operand(dtype, lines, k_major, batched, held, maps, team, parts, clip)

@@ -25,7 +25,7 @@ from pyptx.ops.tensor_core.shapes import (
     OTHERS,
     PROMOTED_CUTS,
     PROMOTED_OTHERS,
-    have_room,
+    in_boxes,
 )
 from pyptx.ops.tensor_core.times import Call, Cut, expected_ns, tiles_of
 from pyptx.types import DType, bf16, e4m3, e5m2
@@ -61,7 +61,7 @@ def cuts(product: Product) -> tuple[Cut, ...]:
 def candidates(product: Product) -> tuple[Cut, ...]:
     """The same with shapes that have not been measured: what `make tune` measures."""
     if not product.promoted:
-        return *CUTS, *OTHERS
+        return tuple(replace(cut, shape=in_boxes(cut.shape, product)) for cut in (*CUTS, *OTHERS))
     return tuple(
         replace(cut, shape=_with_panels(cut.shape, product))
         for cut in (*PROMOTED_CUTS, *PROMOTED_OTHERS)
@@ -163,18 +163,12 @@ def fits(shape: Shape, product: Product) -> bool:
 
 
 def _ends_anywhere(shape: Shape, product: Product) -> bool:
-    """Whether the last panel of a tile may be a part of one: of one result of 16 bits.
-
-    Of B by rows of K, a stage has whole boxes, and only half a panel may be left.
-    """
+    """Whether the last panel of a tile may be a part of one: of one result of 16 bits."""
     alone = product.factors == 1 and [d.bytes for d in product.results] == [2]
     other = shape.cluster == "depth" or product.promoted or product.ragged is not None
     if not alone or other:
         return False
-    if product.b_major == "K":
-        return shape.columns % EIGHT == 0
-    boxes = -(-shape.columns // ROWS) * ROWS
-    return shape.columns % (ROWS // 2) == 0 and have_room(shape, boxes)
+    return shape.columns % EIGHT == 0 and shape == in_boxes(shape, product)
 
 
 def _may_transpose(shape: Shape, product: Product) -> bool:

@@ -10,7 +10,16 @@ from typing import Final
 
 from pyptx.device import KIB
 from pyptx.ops.tensor_core import measured
-from pyptx.ops.tensor_core.shape import BLOCK, HOPPER, ROWS, SPAN, Cluster, Shape, Tile
+from pyptx.ops.tensor_core.shape import (
+    BLOCK,
+    HOPPER,
+    ROWS,
+    SPAN,
+    Cluster,
+    Product,
+    Shape,
+    Tile,
+)
 from pyptx.ops.tensor_core.times import Cut
 
 _MOST_STAGES: Final = 12
@@ -174,14 +183,24 @@ def _ends(shape: Shape) -> int:
     return shape.groups * (shape.panels * _PANEL + ROWS * left)
 
 
-def have_room(shape: Shape, columns: int) -> bool:
-    """Whether shared memory has room where a stage has so many columns of B, of 16 bits."""
-    return shape.stages * (shape.rows + columns) * SPAN + _ends(shape) <= _ROOM
+def in_boxes(shape: Shape, product: Product) -> Shape:
+    """The shape with as many stages as a product's columns of B leave room for: where they are not
+    along K they come in whole boxes, so those of 176 columns take the room of 192."""
+    major, dtype = product.b_major, product.b
+    if shape.transposed:
+        major, dtype = product.a_major, product.a
+    box = SPAN // dtype.bytes
+    if major == "K" or shape.columns % box == 0:
+        return shape
+    columns = -(-shape.columns // box) * box
+    room = (_ROOM - _ends(shape)) // ((shape.rows + columns) * SPAN)
+    return replace(shape, stages=min(shape.stages, room))
 
 
 _WIDTHS: Final = (
     *(_of_width(128, columns, pingpong=True) for columns in range(136, 192, 8)),
     *(_of_width(128, columns, "rows", pingpong=True) for columns in (144, 160, 176)),
+    *(_of_width(128, columns, "columns", pingpong=True) for columns in (144, 160, 176)),
     *(_of_width(128, columns) for columns in (136, 144, 152, 168, 176)),
     *(_of_width(256, columns) for columns in (128, 136, 144, 152, 168, 176)),
     *(_of_width(256, columns, "columns") for columns in (128, 160, 176)),
@@ -196,6 +215,8 @@ _TRANSPOSED: Final = (
     *(_of_width(128, columns, "rows", pingpong=True, transposed=True) for columns in (128, 160)),
     *(_of_width(128, columns, transposed=True) for columns in (152, 256)),
     _of_width(128, 64, "rows", transposed=True),
+    _of_width(128, 104, "columns", 3, transposed=True),
+    *(_of_width(128, 112, "rows", count, transposed=True) for count in (2, 4)),
     *(_of_width(256, columns, transposed=True) for columns in (96, 128, 144, 152, 160, 176, 192)),
     _of_width(256, 128, "columns", transposed=True),
     _of_width(256, 160, "rows", transposed=True),
