@@ -134,13 +134,13 @@ def once(ring: Any, a: Operand, b: Operand, schedule: Schedule, depth: int, *pol
     filled = reg.scalar(u32, init=0)
     with schedule.placed() as (item, place):
         k = low(item.first, depth)
-        tile = b.tile(place.column)
+        boxes = b.boxes(place.column)
         for _ in ptx.range_(0, item.steps, dtype=u32):
             full = mainloop.acquire(ring, state, shared=shared)
             with ptx.if_(filled < ring.n_stages):
                 full.arrive_expect_tx(a.bytes + b.bytes)
                 a.fetch(state.stage, full, place.row, k, place.matrix)
-                b.fetch(state.stage, full, place.column, k, place.matrix, *policy, tile=tile)
+                b.fetch(state.stage, full, place.column, k, place.matrix, *policy, boxes=boxes)
             with ptx.else_():
                 full.arrive()
             filled += 1

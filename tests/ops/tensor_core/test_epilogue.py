@@ -104,6 +104,16 @@ def test_layers(activation, shape):
     layer(product, *SIZES, built(product, shape, 3))
 
 
+@pytest.mark.parametrize("left", [0, -8])
+@pytest.mark.parametrize("rows", [64, 128])
+def test_columns_of_tiles_with_half_a_box(rows, left):
+    """Of B by rows of K, every second tile has its columns in another order."""
+    product = product_of(Layer(scaled=True, bias=f32, activation="relu", residual=bf16))
+    shape = Shape(rows, 96, stages=3, panels=1)
+    assert plan.fits(shape, product)
+    layer(product, 136, 4 * shape.columns + left, 72, built(product, shape, 3))
+
+
 @pytest.mark.sampled(12, each="shape")
 @pytest.mark.parametrize("shape", PAIRS.values(), ids=PAIRS.keys())
 @pytest.mark.parametrize("b_major", ["K", "MN"])

@@ -61,7 +61,7 @@ class Tensor(Indexed):
         instructions, `mov.b64` and `cvta.param.u64`, wherever it is called.
 
         With `split`, the tensor's last axis is two axes of the map: whole groups of so many
-        elements, and the elements of a group, so `X.tma_desc((64, 1, 64), split=160)` is for a
+        elements, and the elements of a group, so `X.tma_desc((64, 1, 64), split=32)` is for a
         tensor of rank 2. What of a box lies beyond its group is outside the map: zeros, and nothing
         is read for them. So are elements behind the last whole group. An axis that is shorter than
         one is a group.

@@ -39,14 +39,14 @@ def produce(
         if item.begin is not None:
             k += item.begin
         row = place.row if place.source is None else place.source
-        tile = b.tile(place.column)
+        boxes = b.boxes(place.column)
         for i in ptx.range_(0, item.steps, dtype=u32):
             if before is not None:
                 before(place, item.first + i, i)
             full = acquire(ring, state, shared=a.shared or b.shared)
             full.arrive_expect_tx(a.bytes + b.bytes)
             a.fetch(state.stage, full, row, k, place.matrix)
-            b.fetch(state.stage, full, place.column, k, place.matrix, policy, tile)
+            b.fetch(state.stage, full, place.column, k, place.matrix, policy, boxes)
             k += depth
             state.advance()
     if a.shared or b.shared:

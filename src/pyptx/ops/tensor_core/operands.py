@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 from pyptx import Layout, Reg, SharedTile, Tensor, ptx, reg, smem
@@ -13,6 +12,8 @@ from pyptx.ops.tensor_core.schedule import low
 from pyptx.ops.tensor_core.shape import ATOM, ROWS, SPAN, Major
 from pyptx.types import DType, b32, u32
 
+HALF: Final = ROWS // 2
+"""Lines of half a box of 16 bits."""
 LARGE: Final = 2**28
 """Bytes of an operand that is read once: on an H100, 112 and 128 MiB took 8 to 10 % less time with
 their lines first to leave the L2 cache, and 448 MiB took 2 % more."""
@@ -32,10 +33,10 @@ class Team:
 
 
 @dataclass(frozen=True, slots=True)
-class Clip:
-    """The tensor map of a matrix whose lines, `count` of them, are split into those of tiles.
+class Halves:
+    """The tensor map of a matrix whose lines, `count` of them, are groups of half a box.
 
-    A box that is partly in the next tile has zeros there, which the L2 cache is not asked for.
+    A box of one group has zeros behind it, for which memory is not read.
     """
 
     map: Any
@@ -43,10 +44,19 @@ class Clip:
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
-    """The number of a tile along the lines, and whether the matrix has all of the tile's lines."""
+class Boxes:
+    """Where the boxes of a tile begin, which are whole ones and half a one.
 
-    number: Reg
+    A box that begins between two lines of 128 bytes of memory takes both of each of its lines. So a
+    tile that begins there has its first half box last.
+
+    first   the line that the whole boxes begin with
+    half    the group of the half box
+    whole   whether the matrix has all lines of the tile; if not, its last box is a whole one, too
+    """
+
+    first: Reg
+    half: Reg
     whole: Reg
 
 
@@ -54,8 +64,7 @@ class Tile:
 class Operand:
     """A or B: `lines` rows of A, or columns of B, for each of the stages, which have room for whole
     blocks of 64 rows: what lies beyond the lines is zero, once `fill` has been called. Lines that
-    are not along K come in boxes as wide as a swizzle. Where the last one of a tile would have more
-    lines than the tile, `clip` is a map whose boxes end where a whole tile does.
+    are not along K come in boxes as wide as a swizzle, or in those and half a one, of `halves`.
 
     Two matrices B have half of the lines each, and a map each. Where the CTAs of a cluster
     multiply the same lines, each of the first `parts` fetches the part of them that is its rank's,
@@ -70,12 +79,12 @@ class Operand:
     maps: tuple[Any, ...]
     team: Team | None = None
     parts: int = 1
-    clip: Clip | None = None
+    halves: Halves | None = None
 
     @property
     def every_map(self) -> tuple[Any, ...]:
-        """That of the boxes that end with a tile, too."""
-        return self.maps if self.clip is None else (*self.maps, self.clip.map)
+        """That of half boxes, too."""
+        return self.maps if self.halves is None else (*self.maps, self.halves.map)
 
     @property
     def shared(self) -> bool:
@@ -95,33 +104,30 @@ class Operand:
         k: Reg,
         matrix: list[Reg],
         policy: Reg | None = None,
-        tile: Tile | None = None,
+        boxes: Boxes | None = None,
     ) -> None:
-        """Have a stage filled, from this row or column and this value of K on. One thread.
-
-        tile   where boxes may end with the tile, which begins at `line`
-        """
+        """Have a stage filled, from this row or column and this value of K on. One thread."""
         if self.team is None or self.parts == self.team.size:
-            self._fetch(stage, full, line, k, matrix, policy, tile)
+            self._fetch(stage, full, line, k, matrix, policy, boxes)
             return
         with ptx.if_(self.team.rank < self.parts):
-            self._fetch(stage, full, line, k, matrix, policy, tile)
+            self._fetch(stage, full, line, k, matrix, policy, boxes)
 
-    def tile(self, line: Reg) -> Tile | None:
-        """The tile that begins at this line, where boxes end with a tile."""
-        if self.clip is None:
+    def boxes(self, line: Reg) -> Boxes | None:
+        """Those of the tile that begins at this line, where the last one is half a one."""
+        if self.halves is None:
             return None
-        whole = line + self.lines <= self.clip.count
-        return Tile(by_number(line, self.lines), whole)
+        turned = is_turned(line, self.lines, self.halves.count)
+        first = line + ptx.inst.selp.u32(HALF, 0, turned)
+        half = line + ptx.inst.selp.u32(0, self.lines - HALF, turned)
+        return Boxes(first, by_number(half, HALF), line + self.lines <= self.halves.count)
 
     def _fetch(
         self, stage: Reg, full: Any, line: Reg, k: Reg, matrix: list[Reg], policy: Reg | None,
-        tile: Tile | None,
+        boxes: Boxes | None,
     ) -> None:  # fmt: skip
         after = matrix if self.batched else []
-        bulk = ptx.cp.async_.bulk
-        copy = bulk.tensor_3d if self.batched else bulk.tensor_2d
-        clipped = bulk.tensor_4d if self.batched else bulk.tensor_3d
+        copy = ptx.cp.async_.bulk.tensor_3d if self.batched else ptx.cp.async_.bulk.tensor_2d
         held = self.stages[stage]
         each = self.lines // len(self.maps)
         own = each // self.parts
@@ -132,21 +138,34 @@ class Operand:
             more["multicast_mask"] = self.team.mask
         more["cache_policy"] = policy
         line = line if part is None else line + part
+        begin = line if boxes is None else boxes.first
         for i, described in enumerate(self.maps):
             for panel in range(0, own, width):
                 first = i * each + panel if part is None else part + (i * each + panel)
                 place = held.address(*((first, 0) if self.k_major else (0, first)))
-                at = line + panel if panel else line
-                coord = [k, at, *after] if self.k_major else [at, k, *after]
-                whole = partial(copy, dst=place, src=described, coord=coord, mbar=full, **more)
-                if tile is None or self.clip is None or panel + width <= own:
-                    whole()
+                if boxes is not None and panel + width > own:
+                    self._fetch_half(place, full, line + panel, boxes, [k, *after], more)
                     continue
-                within = [panel, tile.number, k, *after]
-                with ptx.if_(tile.whole):
-                    clipped(dst=place, src=self.clip.map, coord=within, mbar=full, **more)
-                with ptx.else_():
-                    whole()
+                at = begin + panel if panel else begin
+                coord = [k, at, *after] if self.k_major else [at, k, *after]
+                copy(dst=place, src=described, coord=coord, mbar=full, **more)
+
+    def _fetch_half(
+        self, place: Reg, full: Any, line: Reg, boxes: Boxes, after: list[Reg],
+        more: dict[str, Any],
+    ) -> None:  # fmt: skip
+        """The last box of a tile; of one that the matrix has a part of, as many lines as of others,
+        from this one on."""
+        assert self.halves is not None
+        bulk = ptx.cp.async_.bulk
+        copy, of_groups = bulk.tensor_2d, bulk.tensor_3d
+        if self.batched:
+            copy, of_groups = bulk.tensor_3d, bulk.tensor_4d
+        with ptx.if_(boxes.whole):
+            coord = [0, boxes.half, *after]
+            of_groups(dst=place, src=self.halves.map, coord=coord, mbar=full, **more)
+        with ptx.else_():
+            copy(dst=place, src=self.maps[0], coord=[line, *after], mbar=full, **more)
 
     def fill(self, thread: Reg, threads: int) -> None:
         """Write zeros to the lines of every stage that are never fetched, along K."""
@@ -224,10 +243,15 @@ def operand(
     held = smem.wgmma_tile(dtype, whole, major)
     shape = (*((1,) if batched else ()), *box)
     maps = tuple(tensor.tma_desc(shape, layout=Layout.TMA_128B) for tensor in tensors)
-    clip = None
-    if not k_major and len(tensors) == 1 and lines % box_lines:
-        split = tensors[0].tma_desc(
-            (*shape[:-1], 1, box_lines), layout=Layout.TMA_128B, split=lines
-        )
-        clip = Clip(split, ptx.inst.cvt.u32.u64(tensors[0].shape[-1]))
-    return Operand(dtype, lines, k_major, batched, held, maps, team, parts, clip)
+    halves = None
+    if not k_major and lines % box_lines == HALF:
+        split = (*shape[:-1], 1, box_lines)
+        described = tensors[0].tma_desc(split, layout=Layout.TMA_128B, split=HALF)
+        halves = Halves(described, ptx.inst.cvt.u32.u64(tensors[0].shape[-1]))
+    return Operand(dtype, lines, k_major, batched, held, maps, team, parts, halves)
+
+
+def is_turned(line: Reg, lines: int, count: Reg) -> Reg:
+    """Whether a whole tile of so many lines, that begins at this one of `count`, has its first half
+    box last."""
+    return (line + lines <= count) & ((line & HALF) > 0)

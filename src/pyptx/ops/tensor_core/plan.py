@@ -16,7 +16,7 @@ from pyptx import CallError, KernelSequence, device, lowered_for, sequence
 from pyptx._target import Target
 from pyptx.ops._parameters import with_parameters
 from pyptx.ops.tensor_core import arrays, cluster_sums, hopper, measured, mma_sync
-from pyptx.ops.tensor_core.operands import shared_parts
+from pyptx.ops.tensor_core.operands import HALF, shared_parts
 from pyptx.ops.tensor_core.shape import BLOCK, CTAS, EIGHT, ROWS, SPAN, Major, Product, Shape, Tile
 from pyptx.ops.tensor_core.shapes import (
     ANY_PROMOTED,
@@ -25,7 +25,7 @@ from pyptx.ops.tensor_core.shapes import (
     OTHERS,
     PROMOTED_CUTS,
     PROMOTED_OTHERS,
-    in_boxes,
+    have_room,
 )
 from pyptx.ops.tensor_core.times import Call, Cut, expected_ns, tiles_of
 from pyptx.types import DType, bf16, e4m3, e5m2
@@ -61,7 +61,7 @@ def cuts(product: Product) -> tuple[Cut, ...]:
 def candidates(product: Product) -> tuple[Cut, ...]:
     """The same with shapes that have not been measured: what `make tune` measures."""
     if not product.promoted:
-        return tuple(replace(cut, shape=in_boxes(cut.shape, product)) for cut in (*CUTS, *OTHERS))
+        return *CUTS, *OTHERS
     return tuple(
         replace(cut, shape=_with_panels(cut.shape, product))
         for cut in (*PROMOTED_CUTS, *PROMOTED_OTHERS)
@@ -163,12 +163,18 @@ def fits(shape: Shape, product: Product) -> bool:
 
 
 def _ends_anywhere(shape: Shape, product: Product) -> bool:
-    """Whether the last panel of a tile may be a part of one: of one result of 16 bits."""
+    """Whether the last panel of a tile may be a part of one: of one result of 16 bits.
+
+    Of B by rows of K only half a panel may be left: then boxes begin where lines of the cache do.
+    """
     alone = product.factors == 1 and [d.bytes for d in product.results] == [2]
     other = shape.cluster == "depth" or product.promoted or product.ragged is not None
     if not alone or other:
         return False
-    return shape.columns % EIGHT == 0 and shape == in_boxes(shape, product)
+    if product.b_major == "K":
+        return shape.columns % EIGHT == 0
+    boxes = -(-shape.columns // ROWS) * ROWS
+    return shape.columns % HALF == 0 and have_room(shape, boxes)
 
 
 def _may_transpose(shape: Shape, product: Product) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pyptx import Layout, Reg, SharedTile, Tensor, ptx, smem
 from pyptx.ops.tensor_core.elements import Elements, store_eights
+from pyptx.ops.tensor_core.operands import HALF, is_turned
 from pyptx.ops.tensor_core.schedule import Place, low
 from pyptx.ops.tensor_core.shape import ROWS, SPAN, Product, Shape, barrier_of, first_sum
 from pyptx.types import DType, bf16, f16
@@ -18,7 +19,7 @@ class Panel:
     """64 rows of a result, 128 bytes wide: its first column in the tile, and a thread's numbers."""
 
     result: int
-    column: int
+    column: int | Reg
     values: Sequence[Reg]
 
 
@@ -157,7 +158,7 @@ class Results:
         each = self.unit // 2  # of a thread's numbers: 128 threads have 64 rows
         for begin in part[::each]:
             found = [total[begin : begin + each] for total in sums]
-            column = 2 * begin
+            column = self._column_of(place, 2 * begin)
             if self.elements.needed:
                 rows = (top, top + 8)
                 found = self.elements.apply(place.matrix, rows, left + column, found)
@@ -170,6 +171,15 @@ class Results:
                 for j in range(panels):
                     at = column + j * (self.unit // panels)
                     yield Panel(i, at, numbers[j * count : (j + 1) * count])
+
+    def _column_of(self, place: Place, sums: int) -> int | Reg:
+        """The column of a tile that its sums from this number on are of (`operands.Boxes`)."""
+        columns, along = self.shape.columns, self.product.b_major == "K"
+        if along or self.product.b.bits != 16 or columns % ROWS != HALF:
+            return sums
+        turned = is_turned(place.column, columns, self.elements.sizes.n)
+        there = 0 if sums == columns - HALF else sums + HALF
+        return ptx.inst.selp.u32(there, sums, turned)
 
     def _place_of(self, panel: Panel, slot: Reg, group: Reg) -> tuple[SharedTile, Reg]:
         """The panels of which this one is, and its number; of the rest a warpgroup has one."""

@@ -10,16 +10,7 @@ from typing import Final
 
 from pyptx.device import KIB
 from pyptx.ops.tensor_core import measured
-from pyptx.ops.tensor_core.shape import (
-    BLOCK,
-    HOPPER,
-    ROWS,
-    SPAN,
-    Cluster,
-    Product,
-    Shape,
-    Tile,
-)
+from pyptx.ops.tensor_core.shape import BLOCK, HOPPER, ROWS, SPAN, Cluster, Shape, Tile
 from pyptx.ops.tensor_core.times import Cut
 
 _MOST_STAGES: Final = 12
@@ -183,18 +174,9 @@ def _ends(shape: Shape) -> int:
     return shape.groups * (shape.panels * _PANEL + ROWS * left)
 
 
-def in_boxes(shape: Shape, product: Product) -> Shape:
-    """The shape with as many stages as a product's columns of B leave room for: where they are not
-    along K they come in whole boxes, so those of 176 columns take the room of 192."""
-    major, dtype = product.b_major, product.b
-    if shape.transposed:
-        major, dtype = product.a_major, product.a
-    box = SPAN // dtype.bytes
-    if major == "K" or shape.columns % box == 0:
-        return shape
-    columns = -(-shape.columns // box) * box
-    room = (_ROOM - _ends(shape)) // ((shape.rows + columns) * SPAN)
-    return replace(shape, stages=min(shape.stages, room))
+def have_room(shape: Shape, columns: int) -> bool:
+    """Whether shared memory has room where a stage has so many columns of B, of 16 bits."""
+    return shape.stages * (shape.rows + columns) * SPAN + _ends(shape) <= _ROOM
 
 
 _WIDTHS: Final = (
