@@ -135,9 +135,9 @@ def read(record: Mapping[str, Any]) -> list[Measurement]:
             transposed=notes.get("transposed", False),
         )  # fmt: skip
         call = Call(PRODUCTS[notes["kind"]], (notes["m"], notes["n"], notes["k"]))
-        if plan.suits(shape, notes["m"]) and any(
+        if any(
             (shape.tile, shape.split) == (cut.shape.tile, cut.shape.split)
-            for cut in plan.candidates(call.product)
+            for cut in plan.fitting(plan.candidates(call.product), call.product, notes["m"])
         ):
             found.append(Measurement(notes["kind"], shape, call, 1000 * summary["median"]))
     return found
@@ -234,8 +234,10 @@ def _lost_by(made: Fit, fastest: Fastest, each: Sequence[Measurement]) -> float:
     """How much slower than the fastest shape of a size its choice is."""
     call = each[0].call
     stand = plan.fastest(fastest, call.product, *call.sizes)
+    if stand is None:
+        return _lost(made, each)
     took = [one.took for one in each if (one.tile, one.shape.split) == stand]
-    return took[0] / min(one.took for one in each) - 1 if took else _lost(made, each)
+    return took[0] / min(one.took for one in each) - 1 if took else math.inf
 
 
 def _lost(made: Fit, each: Sequence[Measurement]) -> float:
