@@ -182,7 +182,6 @@ def have_room(shape: Shape, columns: int) -> bool:
 _WIDTHS: Final = (
     *(_of_width(128, columns, pingpong=True) for columns in range(136, 192, 8)),
     *(_of_width(128, columns, "rows", pingpong=True) for columns in (144, 160, 176)),
-    *(_of_width(128, columns, "columns", pingpong=True) for columns in (144, 160, 176)),
     *(_of_width(128, columns) for columns in (136, 144, 152, 168, 176)),
     *(_of_width(256, columns) for columns in (128, 136, 144, 152, 168, 176)),
     *(_of_width(256, columns, "columns") for columns in (128, 160, 176)),
@@ -197,8 +196,6 @@ _TRANSPOSED: Final = (
     *(_of_width(128, columns, "rows", pingpong=True, transposed=True) for columns in (128, 160)),
     *(_of_width(128, columns, transposed=True) for columns in (152, 256)),
     _of_width(128, 64, "rows", transposed=True),
-    _of_width(128, 104, "columns", 3, transposed=True),
-    *(_of_width(128, 112, "rows", count, transposed=True) for count in (2, 4)),
     *(_of_width(256, columns, transposed=True) for columns in (96, 128, 144, 152, 160, 176, 192)),
     _of_width(256, 128, "columns", transposed=True),
     _of_width(256, 160, "rows", transposed=True),
