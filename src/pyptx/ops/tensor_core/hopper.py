@@ -20,7 +20,6 @@ from pyptx.ops.tensor_core.scales import Scales
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule, Share
 from pyptx.ops.tensor_core.shape import (
     CTAS,
-    PAIR,
     ROWS,
     WARPGROUP,
     Product,
@@ -295,17 +294,8 @@ def _teams(shape: Shape, rank: Reg | None) -> tuple[Team | None, Team | None]:
     """Those with which a CTA fetches A, and B."""
     if rank is None or not shape.shares:
         return None, None
-    if shape.cluster != "both":
-        team = Team(rank, shape.clustered, (1 << shape.clustered) - 1)
-        return (None, team) if shape.cluster == "rows" else (team, None)
-    beside, below = shape.rank_beside(rank), shape.rank_below(rank)
-    every = sum(1 << PAIR * i for i in range(shape.beside))
-    row = ptx.inst.shl.b32(every, below)
-    column = ptx.inst.shl.b32((1 << PAIR) - 1, ptx.inst.mul.lo.u32(beside, PAIR))
-    return (
-        Team(beside, shape.beside, ptx.inst.cvt.u16.u32(row)),
-        Team(below, PAIR, ptx.inst.cvt.u16.u32(column)),
-    )
+    team = Team(rank, shape.clustered, (1 << shape.clustered) - 1)
+    return (None, team) if shape.cluster == "rows" else (team, None)
 
 
 def _groups(

@@ -23,13 +23,12 @@ their lines first to leave the L2 cache, and 448 MiB took 2 % more."""
 class Team:
     """The `rank` of a CTA among the `size` CTAs of its cluster that multiply the same lines.
 
-    Bit i of `mask` is set where the CTA of rank i in the cluster is one of them; u16 where it
-    depends on the CTA.
+    Bit i of `mask` is set where the CTA of rank i in the cluster is one of them.
     """
 
     rank: Reg
     size: int
-    mask: int | Reg
+    mask: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -276,10 +276,9 @@ class Schedule:
         row, column = low(row, self.rows), low(column, self.columns)
         if self.rank is not None and self.shape.shares:
             if self.shape.below > 1:
-                row = row + low(self.shape.rank_below(self.rank), self.shape.rows)
+                row = row + low(self.rank, self.shape.rows)
             if self.shape.beside > 1:
-                beside = self.shape.rank_beside(self.rank)
-                column = column + low(beside, self.columns // self.shape.beside)
+                column = column + low(self.rank, self.columns // self.shape.beside)
         return Place(row, column, matrix)
 
     def banded(self, at: Reg, down: Reg) -> tuple[Reg, Reg]:

@@ -14,14 +14,12 @@ from pyptx.types import DType, f32, s8, s32, tf32, u8
 Major: TypeAlias = Literal["K", "MN"]
 Blocks: TypeAlias = Literal["block", "column"]
 Spread: TypeAlias = Literal["M", "K", "G"]
-Cluster: TypeAlias = Literal["rows", "columns", "both", "depth"]
+Cluster: TypeAlias = Literal["rows", "columns", "depth"]
 Tile: TypeAlias = "tuple[int, int, Cluster | None, int, bool, bool]"
 """Rows and columns that a CTA multiplies at a time, what the CTAs of its cluster divide, how many
 CTAs that has, whether a CTA's warpgroups multiply by turns, and whether D is transposed."""
 BLOCK: Final = 128
 """Values of K, and columns of B, that have one scale in a product with block scales."""
-PAIR: Final = 2
-"""CTAs one below the other in a cluster that has some side by side, too."""
 WARPGROUP: Final = 128
 """Threads of a warpgroup."""
 ROWS: Final = 64
@@ -160,9 +158,8 @@ class Shape:
     split          whether tiles that are too few for all CTAs are split along K
     cluster        the CTAs of a cluster make tiles that are next to each other: one below the other
                    ("rows"), which have the same columns of B, or side by side ("columns"), which
-                   have the same rows of A. Each fetches a part of what all multiply, for all. With
-                   "both", pairs of the former are side by side. Or all make the same tile
-                   ("depth"), each a part of K
+                   have the same rows of A. Each fetches a part of what all multiply, for all. Or
+                   all make the same tile ("depth"), each a part of K
     clustered      CTAs of such a cluster
     pingpong       whether two warpgroups make tiles by turns: one multiplies while the other's
                    results are written
@@ -198,27 +195,17 @@ class Shape:
     @property
     def shares(self) -> bool:
         """Whether the CTAs of a cluster fetch for each other."""
-        return self.cluster in ("rows", "columns", "both")
+        return self.cluster in ("rows", "columns")
 
     @property
     def below(self) -> int:
         """CTAs of a cluster with the same columns of B, one below the other."""
-        return {"rows": self.clustered, "both": PAIR}.get(self.cluster or "", 1)
+        return self.clustered if self.cluster == "rows" else 1
 
     @property
     def beside(self) -> int:
         """CTAs of a cluster with the same rows of A, side by side."""
-        found = {"columns": self.clustered, "both": self.clustered // PAIR}
-        return found.get(self.cluster or "", 1)
-
-    def rank_below(self, rank: Reg) -> Reg:
-        """How many CTAs of the cluster with the same columns of B are above the one of this
-        rank."""
-        return rank % PAIR if self.cluster == "both" else rank
-
-    def rank_beside(self, rank: Reg) -> Reg:
-        """How many CTAs of the cluster with the same rows of A are to the left of it."""
-        return rank // PAIR if self.cluster == "both" else rank
+        return self.clustered if self.cluster == "columns" else 1
 
     @property
     def all_rows(self) -> int:

@@ -196,7 +196,7 @@ _TRANSPOSED: Final = (
     *(_of_width(128, columns, "rows", pingpong=True, transposed=True) for columns in (128, 160)),
     *(_of_width(128, columns, transposed=True) for columns in (152, 256)),
     _of_width(128, 64, "rows", transposed=True),
-    *(_of_width(256, columns, transposed=True) for columns in (96, 128, 144, 152, 160, 176, 192)),
+    *(_of_width(256, columns, transposed=True) for columns in (128, 160)),
     _of_width(256, 128, "columns", transposed=True),
     _of_width(256, 160, "rows", transposed=True),
     _of_width(64, 256, transposed=True),
@@ -204,16 +204,6 @@ _TRANSPOSED: Final = (
 )
 """The same for rows, which lie along K: with B as (K, N), columns come in whole boxes. 1024 x 2112
 are 132 tiles of 256 x 64 of D."""
-_PAIRS: Final = (
-    *(_of_width(128, columns, "both", 4, pingpong=True) for columns in (128, 192)),
-    *(_of_width(*tile, "both", 4) for tile in ((128, 128), (128, 160), (128, 256))),
-    *(_of_width(256, columns, "both", 4) for columns in (128, 160)),
-    *(_of_width(128, columns, "both", 4, transposed=True) for columns in (128, 160)),
-    _of_width(256, 160, "both", 4, transposed=True),
-    _of_width(128, 112, "both", 6, transposed=True),
-    _of_width(128, 80, "both", 8, transposed=True),
-)
-"""Clusters that share both factors' lines: where the L2 cache answers too few requests."""
 OTHERS: Final = tuple(
     map(
         _perhaps,
@@ -237,7 +227,6 @@ OTHERS: Final = tuple(
             *_LOW,
             *_WIDTHS,
             *_TRANSPOSED,
-            *_PAIRS,
         ),
     )
 )
