@@ -33,9 +33,8 @@ class Team:
 
 @dataclass(frozen=True, slots=True)
 class Halves:
-    """The tensor map of a matrix whose lines, `count` of them, are groups of half a box.
-
-    A box of one group has zeros behind it, for which memory is not read.
+    """The tensor map of half boxes: the matrix's lines, `count` of them, are split into groups of
+    HALF. The other half of a box is beyond its group: zeros, for which memory is not read.
     """
 
     map: Any
@@ -44,10 +43,11 @@ class Halves:
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """Where the boxes of a tile begin, which are whole ones and half a one.
+    """Where the boxes of a tile begin: whole ones, and then half a one.
 
-    A box that begins between two lines of 128 bytes of memory takes both of each of its lines. So a
-    tile that begins there has its first half box last.
+    A box reads 128 bytes of each of a stage's values of K: one cache line where it begins with one,
+    otherwise two. So a tile that begins in the middle of a cache line has its first HALF lines
+    last.
 
     first   the line that the whole boxes begin with
     half    the group of the half box
@@ -251,6 +251,6 @@ def operand(
 
 
 def is_turned(line: Reg, lines: int, count: Reg) -> Reg:
-    """Whether a whole tile of so many lines, that begins at this one of `count`, has its first half
-    box last."""
+    """Whether a whole tile of so many lines, that begins at this one of `count`, has its first HALF
+    lines last (`Boxes`)."""
     return (line + lines <= count) & ((line & HALF) > 0)

@@ -172,14 +172,15 @@ class Results:
                     at = column + j * (self.unit // panels)
                     yield Panel(i, at, numbers[j * count : (j + 1) * count])
 
-    def _column_of(self, place: Place, sums: int) -> int | Reg:
-        """The column of a tile that its sums from this number on are of (`operands.Boxes`)."""
+    def _column_of(self, place: Place, number: int) -> int | Reg:
+        """The column of a tile of its sum of this number in a row: they are in the order in which
+        B's columns were fetched (`operands.Boxes`)."""
         columns, along = self.shape.columns, self.product.b_major == "K"
         if along or self.product.b.bits != 16 or columns % ROWS != HALF:
-            return sums
+            return number
         turned = is_turned(place.column, columns, self.elements.sizes.n)
-        there = 0 if sums == columns - HALF else sums + HALF
-        return ptx.inst.selp.u32(there, sums, turned)
+        there = 0 if number == columns - HALF else number + HALF
+        return ptx.inst.selp.u32(there, number, turned)
 
     def _place_of(self, panel: Panel, slot: Reg, group: Reg) -> tuple[SharedTile, Reg]:
         """The panels of which this one is, and its number; of the rest a warpgroup has one."""
