@@ -243,11 +243,16 @@ def operand(
     shape = (*((1,) if batched else ()), *box)
     maps = tuple(tensor.tma_desc(shape, layout=Layout.TMA_128B) for tensor in tensors)
     halves = None
-    if not k_major and lines % box_lines == HALF:
+    if ends_with_half(lines, major, dtype):
         split = (*shape[:-1], 1, box_lines)
         described = tensors[0].tma_desc(split, layout=Layout.TMA_128B, split=HALF)
         halves = Halves(described, ptx.inst.cvt.u32.u64(tensors[0].shape[-1]))
     return Operand(dtype, lines, k_major, batched, held, maps, team, parts, halves)
+
+
+def ends_with_half(lines: int, major: Major, dtype: DType) -> bool:
+    """Whether so many lines of a tile are whole boxes and half a one."""
+    return major == "MN" and dtype.bits == 16 and lines % ROWS == HALF
 
 
 def is_turned(line: Reg, lines: int, count: Reg) -> Reg:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pyptx import Layout, Reg, SharedTile, Tensor, ptx, smem
 from pyptx.ops.tensor_core.elements import Elements, store_eights
-from pyptx.ops.tensor_core.operands import HALF, is_turned
+from pyptx.ops.tensor_core.operands import HALF, ends_with_half, is_turned
 from pyptx.ops.tensor_core.schedule import Place, low
 from pyptx.ops.tensor_core.shape import ROWS, SPAN, Product, Shape, barrier_of, first_sum
 from pyptx.types import DType, bf16, f16
@@ -175,8 +175,8 @@ class Results:
     def _column_of(self, place: Place, number: int) -> int | Reg:
         """The column of a tile of its sum of this number in a row: they are in the order in which
         B's columns were fetched (`operands.Boxes`)."""
-        columns, along = self.shape.columns, self.product.b_major == "K"
-        if along or self.product.b.bits != 16 or columns % ROWS != HALF:
+        columns = self.shape.columns
+        if not ends_with_half(columns, self.product.b_major, self.product.b):
             return number
         turned = is_turned(place.column, columns, self.elements.sizes.n)
         there = 0 if number == columns - HALF else number + HALF
