@@ -35,7 +35,7 @@ from pyptx import Kernel, Reg, Tensor, ptx, reg
 from pyptx.ops.tensor_core import arrays, hopper, mainloop, plan
 from pyptx.ops.tensor_core.operands import Operand
 from pyptx.ops.tensor_core.schedule import Schedule, low
-from pyptx.ops.tensor_core.shape import CTAS, Product, Shape
+from pyptx.ops.tensor_core.shape import CTAS, Product, Shape, barrier_of
 from pyptx.ops.tensor_core.times import Call, expected_ns
 from pyptx.types import bf16, u32
 
@@ -117,6 +117,8 @@ def parts(
         ) -> None:
             if products:
                 super().multiply(sums, stage, blocks, add=add)
+            else:  # one thread gives a stage back for the warpgroup, which `wgmma` keeps together
+                barrier_of(self.group).sync()
 
     def matmul(*tensors: Tensor) -> None:
         produce = mainloop.produce if copies else once

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import ml_dtypes
 import pytest
 import torch
 
@@ -74,6 +75,17 @@ def test_without_products_there_are_zeros(floors, how, copies):
     found = kernel(a, b)
     assert not (found[0] if shape.split else found).any()
     assert "wgmma.mma_async" not in kernel.ptx()
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("copies", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+def test_warps_stay_together_without_products(floors, how, copies, seed):
+    """One of a warpgroup gives stages back: another may not be a round of them behind."""
+    shape, ctas = _shape(how), 2 * _shape(how).cluster_size
+    arrays = [each.float().numpy().astype(ml_dtypes.bfloat16) for each in _factors(shape, 1024)]
+    kernel = floors.parts(floors.PRODUCT, shape, copies=copies, products=False, ctas=ctas)
+    kernel.emulate(*arrays, seed=seed).report.check()
 
 
 def test_every_part_is_measured(floors, monkeypatch):
