@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.ops.tensor_core.products import built, emulated, factors, in_memory
+from tests.ops.tensor_core.products import built, emulated, error, factors, in_memory
 
 from pyptx.ops.tensor_core import hopper, mma_sync, plan
 from pyptx.ops.tensor_core.epilogue import SCALED, Layer
@@ -376,6 +376,26 @@ def test_results_are_the_same_in_every_run_and_with_any_threads():
     runs = [kernel.emulate(a, in_memory(b, turned=True), threads=n) for n in (1, 2, 2, 1)]
     first = np.asarray(runs[0].outputs[0])
     assert all(np.array_equal(first, np.asarray(run.outputs[0])) for run in runs)
+
+
+# ---- any order -----------------------------------------------------------------------------------
+
+
+@pytest.mark.sampled(24, each=("b_major", "seed"))
+@pytest.mark.parametrize("shape", [cut.shape for cut in (*plan.CUTS, *plan.OTHERS)], ids=str)
+@pytest.mark.parametrize("b_major", ["K", "MN"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_any_order_of_warps_and_copies(shape, b_major, seed):
+    """Warps take turns, and copies arrive, as the seed has it."""
+    product = Product(bf16, bf16, bf16, b_major=b_major)
+    if not plan.fits(shape, product):
+        product = replace(product, b_major="K")
+    rows, columns = (shape.rows, 2 * shape.columns + 8) if shape.is_low else (200, 392)
+    a, b = factors(product, rows, columns, 1032)
+    given = in_memory(b, turned=product.b_major == "K")
+    run = built(product, shape, 7).emulate(a, given, seed=seed, completion="random")
+    run.report.check()
+    assert error(product, run.outputs[0], a, b) <= 1
 
 
 # ---- tiles between panels ------------------------------------------------------------------------
