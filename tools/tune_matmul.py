@@ -137,9 +137,10 @@ def read(record: Mapping[str, Any]) -> list[Measurement]:
             transposed=notes.get("transposed", False),
         )  # fmt: skip
         call = Call(PRODUCTS[notes["kind"]], (notes["m"], notes["n"], notes["k"]))
-        if any(
+        if plan.suits(shape, notes["m"]) and any(
             (shape.tile, shape.split) == (cut.shape.tile, cut.shape.split)
-            for cut in plan.fitting(plan.candidates(call.product), call.product, notes["m"])
+            and plan.fits(cut.shape, call.product)
+            for cut in plan.candidates(call.product)
         ):
             found.append(Measurement(notes["kind"], shape, call, 1000 * summary["median"]))
     return found

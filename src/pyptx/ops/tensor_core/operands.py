@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pyptx import Layout, Reg, SharedTile, Tensor, ptx, reg, smem
-from pyptx.ops.tensor_core.divide import by_number
 from pyptx.ops.tensor_core.schedule import low
 from pyptx.ops.tensor_core.shape import ATOM, ROWS, SPAN, Major
 from pyptx.types import DType, b32, u32
@@ -119,7 +118,7 @@ class Operand:
         turned = is_turned(line, self.lines, self.halves.count)
         first = line + ptx.inst.selp.u32(HALF, 0, turned)
         half = line + ptx.inst.selp.u32(0, self.lines - HALF, turned)
-        return Boxes(first, by_number(half, HALF), line + self.lines <= self.halves.count)
+        return Boxes(first, half // HALF, line + self.lines <= self.halves.count)
 
     def _fetch(
         self, stage: Reg, full: Any, line: Reg, k: Reg, matrix: list[Reg], policy: Reg | None,
