@@ -172,6 +172,7 @@ def test_shapes_of_products_are_checked_before_they_are_measured(table, monkeypa
     some = matmul_shapes.plan.candidates(product)[::5]
     monkeypatch.setattr(matmul_shapes.plan, "candidates", lambda _: some)
     monkeypatch.setattr(matmul_shapes, "FAR", math.inf)
+    monkeypatch.setattr(matmul_shapes, "NEAR", math.inf)
     calls = matmul_shapes._calls(product, sizes, "cpu")
     assert list(calls) == [
         c.shape
