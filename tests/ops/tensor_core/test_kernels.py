@@ -378,6 +378,18 @@ def test_results_are_the_same_in_every_run_and_with_any_threads():
     assert all(np.array_equal(first, np.asarray(run.outputs[0])) for run in runs)
 
 
+@pytest.mark.parametrize("k", [520, 904], ids="K = {}".format)
+@pytest.mark.parametrize("columns", [128, 256])
+def test_shared_tiles_after_whole_ones(k, columns):
+    """Of 904 three CTAs make the last tile: the first unit that one of them writes has the panel of
+    shared memory that the last one of its tile before has."""
+    product = Product(bf16, bf16, bf16)
+    rows, across = 300, 4 * columns + 8
+    assert (
+        emulated(built(product, Shape(128, columns, split=True), 7), product, rows, across, k) <= 1
+    )
+
+
 # ---- any order -----------------------------------------------------------------------------------
 
 

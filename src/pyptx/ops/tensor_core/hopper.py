@@ -17,7 +17,7 @@ from pyptx.ops.tensor_core.promoted import promoting
 from pyptx.ops.tensor_core.ragged import Groups, Parts, Rows
 from pyptx.ops.tensor_core.result import Results, TransposedResults
 from pyptx.ops.tensor_core.scales import Scales
-from pyptx.ops.tensor_core.schedule import Item, Place, Schedule, Share
+from pyptx.ops.tensor_core.schedule import Item, Place, Schedule
 from pyptx.ops.tensor_core.shape import (
     CTAS,
     ROWS,
@@ -238,35 +238,25 @@ class _End:
         if shared is None or share is None:
             self.result.write(place, *where, values)
             return
-        with ptx.if_(share.count == 1):
-            self.result.write(place, *where, values)
-        with ptx.else_():
-            self._add_up(self.result, shared, share, place, where, values)
-
-    @staticmethod
-    def _add_up(
-        result: Results, shared: workspace.Workspace, share: Share, place: Place,
-        where: tuple[int, Reg, Reg], values: Sequence[Reg],
-    ) -> None:  # fmt: skip
-        """Give the others' units of a block to them; write this CTA's with the others' sums."""
-        block, group, _ = where
-        units = result.units(values)
-        owned = [shared.owned(share, i, len(units), block, group) for i in range(len(units))]
-        for mine, parts in zip(owned, units, strict=True):
-            with ptx.if_(~mine):
-                for part in parts:
-                    shared.give(share, *where, values, part)
-        shared.release(share, *where)
-        some = owned[0]
-        for mine in owned[1:]:
-            some = some | mine
-        with ptx.if_(some):
-            shared.wait(share, *where)
-            for i, (mine, parts) in enumerate(zip(owned, units, strict=True)):
-                with ptx.if_(mine):
-                    for part in parts:
-                        shared.add(share, *where, values, part)
-                    result.write(place, *where, values, unit=i)
+        parts = self.result.units(values)
+        owned = [shared.owned(share, i, len(parts), *where[:2]) for i in range(len(parts))]
+        units = list(zip(owned, parts, strict=True))
+        with ptx.if_(share.count > 1):
+            shared.give(share, where, values, units)
+            shared.release(share, *where)
+            some = owned[0]
+            for mine in owned[1:]:
+                some = some | mine
+            with ptx.if_(some):
+                shared.wait(share, *where)
+        # One write for whole tiles, of which this CTA has all units, and for shared ones: the
+        # assembler takes most of its time for writes.
+        for i, (mine, some_parts) in enumerate(units):
+            with ptx.if_(mine):
+                for part in some_parts:
+                    shared.add(share, where, values, part)
+                follows = owned[i - 1] if i else None
+                self.result.write(place, *where, values, unit=i, follows=follows)
 
 
 def _scales(

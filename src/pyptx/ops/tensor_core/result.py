@@ -83,10 +83,13 @@ class Results:
 
     def write(
         self, place: Place, block: int, group: Reg, lane: Reg, values: Sequence[Reg],
-        unit: int | None = None,
+        unit: int | None = None, follows: Reg | None = None,
     ) -> None:  # fmt: skip
         """Write a block of a tile, or a unit of its columns: `values` are a warpgroup's sums of 64
-        rows."""
+        rows.
+
+        Units are written from left to right; `follows` says whether the one before was, too.
+        """
         parts = self.units(values)
         first, end = (0, len(parts)) if unit is None else (unit, unit + 1)
         part = range(parts[first][0].start, parts[end - 1][0].stop)
@@ -95,10 +98,10 @@ class Results:
             row = row + low(group, ROWS * self.shape.blocks)
         row = row + ROWS * block if block else row
         if place.end is None:
-            self._copied(place, row, group, lane, values, part)
+            self._copied(place, row, group, lane, values, part, unit or 0, follows)
             return
         with ptx.if_(row + ROWS <= place.end):
-            self._copied(place, row, group, lane, values, part)
+            self._copied(place, row, group, lane, values, part, unit or 0, follows)
         with ptx.else_():
             self._stored(place, row, lane, values, part)
 
@@ -117,18 +120,26 @@ class Results:
             store_eights(self.tensors[panel.result], matrix, start, panel.values, ends)
 
     def _copied(
-        self, place: Place, row: Reg, group: Reg, lane: Reg, values: Sequence[Reg], part: range
-    ) -> None:
+        self, place: Place, row: Reg, group: Reg, lane: Reg, values: Sequence[Reg], part: range,
+        unit: int, follows: Reg | None,
+    ) -> None:  # fmt: skip
         """64 rows, by copies of boxes."""
-        shape, barrier, first = self.shape, barrier_of(group), low(group, self.shape.panels)
+        barrier, held = barrier_of(group), self.shape.panels
         panels = self._panels(place, row, lane, values, part)
-        count = -(-2 * len(part) // self.unit)
-        left = count * sum(self._each(dtype) for dtype in self.types)
+        left = self._panels_of(len(part))
+        at_once = max(1, held // self._panels_of(len(self.units(values)[0][0])))
+        """Units that have shared memory of their own."""
+        first = low(group, held) + unit % at_once * (held // at_once)
         while left > 0:
             with ptx.if_(lane == 0):
-                ptx.cp.async_.bulk.wait_group(0, read=True)
+                if follows is None or at_once == 1:
+                    ptx.cp.async_.bulk.wait_group(0, read=True)
+                else:
+                    ptx.cp.async_.bulk.wait_group(at_once - 1, read=True)
+                    with ptx.if_(~follows):
+                        ptx.cp.async_.bulk.wait_group(0, read=True)
             barrier.sync()
-            some = [next(panels) for _ in range(min(left, shape.panels))]
+            some = [next(panels) for _ in range(min(left, held))]
             left -= len(some)
             for i, panel in enumerate(some):
                 self._store(panel, *self._place_of(panel, first + i, group), lane)
@@ -138,6 +149,10 @@ class Results:
                 for i, panel in enumerate(some):
                     self._copy(panel, *self._place_of(panel, first + i, group), row, place)
                 ptx.cp.async_.bulk.commit_group()
+
+    def _panels_of(self, count: int) -> int:
+        """How many panels so many of a thread's sums are, those of every result."""
+        return -(-2 * count // self.unit) * sum(self._each(dtype) for dtype in self.types)
 
     def _each(self, dtype: Any) -> int:
         """Panels of a unit of columns, as wide as a panel of the narrowest type."""

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from pyptx import Reg, Tensor, Tile, ptx
+from pyptx import Reg, Tensor, Tile, ptx, reg
 from pyptx.ops.tensor_core.divide import by_number
 from pyptx.ops.tensor_core.schedule import Share, low
 from pyptx.ops.tensor_core.shape import ROWS, WARPGROUP, Shape, barrier_of
@@ -63,13 +63,32 @@ class Workspace:
         each = self.shape.per_tile
         return slot if each == 1 else low(slot, each) + group
 
+    def _place(self, share: Share, index: Reg, where: tuple[int, Reg, Reg]) -> object:
+        """The address of what a lane has of a block in a CTA's slot: the other addresses are so
+        many bytes from it."""
+        block, group, lane = where
+        return self.sums.address(self._slot(share, index, block, group), 0, lane, 0)
+
     def give(
-        self, share: Share, block: int, group: Reg, lane: Reg, values: Sequence[Reg], part: range
-    ) -> None:
-        """Write a part of this CTA's sums of a block, of which a thread has `values`."""
-        slot = self._slot(share, share.index, block, group)
-        for i in part[::VECTOR]:
-            self.sums.store(slot, i // VECTOR, lane, 0, values[i : i + VECTOR])
+        self, share: Share, where: tuple[int, Reg, Reg], values: Sequence[Reg],
+        parts: Sequence[tuple[Reg, Sequence[range]]],
+    ) -> None:  # fmt: skip
+        """Write those parts of this CTA's sums of a block, of which a thread has `values`, that
+        are another CTA's to add up."""
+        place, store = self._place(share, share.index, where), ptx.inst[f"st.global.v4.{self.kind}"]
+        for mine, some in parts:
+            with ptx.if_(~mine):
+                for i in (i for part in some for i in part[::VECTOR]):
+                    store(ptx.addr(place, self._bytes(i)), list(values[i : i + VECTOR]))
+
+    def _bytes(self, number: int) -> int:
+        """From a thread's first sum to one of this number."""
+        return number * WARPGROUP * self.sums.dtype.bytes
+
+    @property
+    def kind(self) -> str:
+        """The type of the sums."""
+        return self.sums.dtype.name
 
     def release(self, share: Share, block: int, group: Reg, lane: Reg) -> None:
         """Say that all units of a block have been given; all threads of a warpgroup."""
@@ -87,7 +106,7 @@ class Workspace:
         barrier_of(group).sync()
 
     def add(
-        self, share: Share, block: int, group: Reg, lane: Reg, values: Sequence[Reg], part: range
+        self, share: Share, where: tuple[int, Reg, Reg], values: Sequence[Reg], part: range
     ) -> None:
         """Add what the tile's other CTAs have of a part of a block, in their order.
 
@@ -99,10 +118,7 @@ class Workspace:
         at_once = max(1, min(_MOST_AT_ONCE, free // len(part)))
         for i in ptx.range_(0, others, at_once, dtype=u32):
             there = [None, *(i + j < others for j in range(1, at_once))]
-            found = [
-                self._load(share, (block, group, lane), i + j, part, pred)
-                for j, pred in enumerate(there)
-            ]
+            found = [self._load(share, where, i + j, part, pred) for j, pred in enumerate(there)]
             for sums, pred in zip(found, there, strict=True):
                 with nullcontext() if pred is None else ptx.if_(pred):
                     for number, other in zip(part, sums, strict=True):
@@ -112,15 +128,15 @@ class Workspace:
         self, share: Share, where: tuple[int, Reg, Reg], other: Reg, part: range, pred: Reg | None
     ) -> list[Reg]:
         """The sums of a part of a block of one of the other CTAs, counted without this one."""
-        block, group, lane = where
         index = other + ptx.inst.selp.u32(1, 0, other >= share.index)
-        slot = self._slot(share, index, block, group)
-        more: dict[str, Any] = {} if pred is None else {"pred": pred, "other": 0}
-        return [
-            value
-            for i in part[::VECTOR]
-            for value in self.sums.load(slot, i // VECTOR, lane, 0, vector=VECTOR, **more)
-        ]
+        place, load = self._place(share, index, where), ptx.inst[f"ld.global.v4.{self.kind}"]
+        # Without a value, registers of a load that may not be made would be kept from the first on.
+        init = None if pred is None else 0
+        found = [reg.scalar(self.sums.dtype, init=init) for _ in part]
+        for at, i in enumerate(part[::VECTOR]):
+            four = found[at * VECTOR : (at + 1) * VECTOR]
+            load(four, ptx.addr(place, self._bytes(i)), pred=pred)
+        return found
 
 
 def _add(value: Reg, other: Reg) -> None:
