@@ -463,6 +463,21 @@ def test_every_number_of_columns(columns, transposed, d):
     assert emulated(hopper.build(product, shape, 4), product, 136, 2 * columns + 8, 72) <= 1
 
 
+@pytest.mark.sampled(16, each=("transposed", "count"))
+@pytest.mark.parametrize("columns", [24, 40, 72, 104, 136, 152])
+@pytest.mark.parametrize("count", [2, 3, 4, 5])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_ctas_that_fetch_unequal_parts_for_each_other(columns, count, transposed):
+    """An odd number of groups of eight lines along K: the first CTAs fetch one group more."""
+    shape = Shape(
+        64, columns, stages=3, panels=1, cluster="rows", clustered=count, transposed=transposed
+    )
+    product = Product(bf16, bf16, bf16, "K", "K")
+    assert plan.fits(shape, product)
+    sizes = (2 * columns + 8, 328) if transposed else (328, 2 * columns + 8)
+    assert emulated(built(product, shape, 10), product, *sizes, 200) <= 1
+
+
 @pytest.mark.parametrize("shape", HALF, ids=str)
 def test_tiles_between_panels_of_eight_bits_and_batches(shape):
     product = Product(e4m3, e5m2, bf16, "K", "K")

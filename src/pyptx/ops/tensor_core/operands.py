@@ -66,7 +66,7 @@ class Operand:
 
     Two matrices B have half of the lines each, and a map each. Where the CTAs of a cluster
     multiply the same lines, each of the first `parts` fetches the part of them that is its rank's,
-    for all.
+    for all; the first `longer` of them have one group of ATOM lines more, of the map `group`.
     """
 
     dtype: DType
@@ -78,11 +78,14 @@ class Operand:
     team: Team | None = None
     parts: int = 1
     halves: Halves | None = None
+    longer: int = 0
+    group: Any = None
 
     @property
     def every_map(self) -> tuple[Any, ...]:
-        """That of half boxes, too."""
-        return self.maps if self.halves is None else (*self.maps, self.halves.map)
+        """Those of half boxes and of single groups, too."""
+        more = (self.halves.map,) if self.halves is not None else ()
+        return (*self.maps, *more, *((self.group,) * (self.longer > 0)))
 
     @property
     def shared(self) -> bool:
@@ -128,9 +131,9 @@ class Operand:
         copy = ptx.cp.async_.bulk.tensor_3d if self.batched else ptx.cp.async_.bulk.tensor_2d
         held = self.stages[stage]
         each = self.lines // len(self.maps)
-        own = each // self.parts
+        own = each // self.parts if self.longer == 0 else each // ATOM // self.parts * ATOM
         width = own if self.k_major else SPAN // self.dtype.bytes
-        part = None if self.team is None else low(self.team.rank, own)
+        part = None if self.team is None else self._first_of(self.team.rank, own)
         more: dict[str, Any] = {}
         if self.team is not None:
             more["multicast_mask"] = self.team.mask
@@ -147,6 +150,17 @@ class Operand:
                 at = begin + panel if panel else begin
                 coord = [k, at, *after] if self.k_major else [at, k, *after]
                 copy(dst=place, src=described, coord=coord, mbar=full, **more)
+        if self.team is not None and part is not None and self.longer > 0:
+            with ptx.if_(self.team.rank < self.longer):
+                place, coord = held.address(part + own, 0), [k, line + own, *after]
+                copy(dst=place, src=self.group, coord=coord, mbar=full, **more)
+
+    def _first_of(self, rank: Reg, own: int) -> Reg:
+        """The first line of a CTA's part, of at least `own` lines."""
+        first = low(rank, own)
+        if self.longer > 0:
+            first = first + low(ptx.inst.min.u32(rank, self.longer), ATOM)
+        return first
 
     def _fetch_half(
         self, place: Reg, full: Any, line: Reg, boxes: Boxes, after: list[Reg],
@@ -211,8 +225,11 @@ def is_read_once(once: Reg, lines: Reg, steps: Reg) -> Reg:
 
 
 def shared_parts(lines: int, matrices: int, major: Major, dtype: DType, size: int) -> int:
-    """Into how many equal parts of whole boxes these lines of every matrix are divided, so that
-    each of up to `size` CTAs fetches one: a power of two."""
+    """Into how many parts of whole boxes these lines of every matrix are divided, so that each of
+    up to `size` CTAs fetches one: a power of two of equal parts, or of an odd number of groups of
+    ATOM rows along K, `size` parts of which some have one more."""
+    if major == "K" and matrices == 1 and lines // ATOM % 2 == 1:
+        return min(size, lines // ATOM)
     unit = matrices * (ATOM if major == "K" else SPAN // dtype.bytes)
     parts = 1
     while 2 * parts <= size and lines % (2 * parts * unit) == 0:
@@ -237,6 +254,9 @@ def operand(
     whole = (stages, room, depth) if k_major else (stages, depth, room)
     parts = 1 if team is None else shared_parts(lines, len(tensors), major, dtype, team.size)
     fetched = lines // len(tensors) // parts
+    longer = lines // ATOM % parts if k_major else 0
+    if longer > 0:
+        fetched = lines // ATOM // parts * ATOM
     box = (fetched, depth) if k_major else (depth, box_lines)
     held = smem.wgmma_tile(dtype, whole, major)
     shape = (*((1,) if batched else ()), *box)
@@ -246,7 +266,11 @@ def operand(
         split = (*shape[:-1], 1, box_lines)
         described = tensors[0].tma_desc(split, layout=Layout.TMA_128B, split=HALF)
         halves = Halves(described, ptx.inst.cvt.u32.u64(tensors[0].shape[-1]))
-    return Operand(dtype, lines, k_major, batched, held, maps, team, parts, halves)
+    group = None
+    if longer > 0:
+        one = (*shape[:-2], ATOM, depth)
+        group = tensors[0].tma_desc(one, layout=Layout.TMA_128B)
+    return Operand(dtype, lines, k_major, batched, held, maps, team, parts, halves, longer, group)
 
 
 def ends_with_half(lines: int, major: Major, dtype: DType) -> bool:

@@ -196,6 +196,7 @@ _TRANSPOSED: Final = (
     *(_of_width(128, columns, "rows", pingpong=True, transposed=True) for columns in (128, 160)),
     *(_of_width(128, columns, transposed=True) for columns in (152, 256)),
     _of_width(128, 64, "rows", transposed=True),
+    *(_of_width(128, 104, "rows", count, transposed=True) for count in (2, 4)),
     *(_of_width(256, columns, transposed=True) for columns in (128, 160)),
     _of_width(256, 128, "columns", transposed=True),
     _of_width(256, 160, "rows", transposed=True),
