@@ -22,7 +22,7 @@ from chrome_trace import Activity, busy
 from device_time import Flush, in_rounds
 from measure import CONSOLE, Result, Summary, show, start, summarise
 
-from pyptx import Kernel, Reg, Tensor, Tile, ptx
+from pyptx import Kernel, Reg, Tensor, Tile, ptx, reg
 from pyptx.ops.tensor_core import arrays, hopper, plan, workspace
 from pyptx.ops.tensor_core.schedule import Share, low
 from pyptx.ops.tensor_core.shape import CTAS, Product, Shape
@@ -123,23 +123,28 @@ def atomic(product: Product, shape: Shape, ctas: int = CTAS) -> Kernel:
 class Atomic(workspace.Workspace):
     """Sums of a unit that all CTAs but its own add to the first share's place."""
 
-    def _first(self, share: Share, block: int, group: Reg) -> Reg:
-        return self._slot(share, low(share.index, 0), block, group)
+    def _first(self, share: Share, where: tuple[int, Reg, Reg]) -> object:
+        return self._place(share, low(share.index, 0), where)
 
-    def give(  # noqa: PLR0917 - as in the workspace
-        self, share: Share, block: int, group: Reg, lane: Reg, values: Sequence[Reg], part: range
-    ) -> None:
-        """Add a part of this CTA's sums of a block to that of the others, in any order."""
-        slot, add = self._first(share, block, group), ptx.inst["red.relaxed.gpu.global.add.v4.f32"]
-        for i in part[::VECTOR]:
-            add(self.sums.address(slot, i // VECTOR, lane, 0), list(values[i : i + VECTOR]))
+    def give(
+        self, share: Share, where: tuple[int, Reg, Reg], values: Sequence[Reg],
+        parts: Sequence[tuple[Reg, Sequence[range]]],
+    ) -> None:  # fmt: skip
+        """Add this CTA's sums of the others' units to those of the others, in any order."""
+        place, add = self._first(share, where), ptx.inst["red.relaxed.gpu.global.add.v4.f32"]
+        for mine, some in parts:
+            with ptx.if_(~mine):
+                for i in (i for part in some for i in part[::VECTOR]):
+                    add(ptx.addr(place, self._bytes(i)), list(values[i : i + VECTOR]))
 
-    def add(  # noqa: PLR0917 - as in the workspace
-        self, share: Share, block: int, group: Reg, lane: Reg, values: Sequence[Reg], part: range
+    def add(
+        self, share: Share, where: tuple[int, Reg, Reg], values: Sequence[Reg], part: range
     ) -> None:
-        """Add what the others have added up."""
-        slot = self._first(share, block, group)
-        for i in part[::VECTOR]:
-            found = self.sums.load(slot, i // VECTOR, lane, 0, vector=VECTOR)
-            for value, other in zip(values[i : i + VECTOR], found, strict=True):
-                value.set(value + other)
+        """Add what the others have added up, of a tile that is shared."""
+        with ptx.if_(share.count > 1):
+            place = self._first(share, where)
+            for i in part[::VECTOR]:
+                found = [reg.scalar(self.sums.dtype) for _ in range(VECTOR)]
+                ptx.inst.ld.global_.v4.f32(found, ptx.addr(place, self._bytes(i)))
+                for value, other in zip(values[i : i + VECTOR], found, strict=True):
+                    value.set(value + other)
