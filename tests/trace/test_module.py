@@ -187,6 +187,10 @@ def two_of_one_name():
     ptx.inst.mov.u64(ptx.global_(u32, name="count"))
 
 
+def count():
+    ptx.inst.mov.u64(COUNT)
+
+
 def a_name_that_ptx_lacks():
     ptx.param(u32, "a b")
 
@@ -229,6 +233,14 @@ def an_argument_that_is_none():
                 "two things of the module are called count\n"
                 '    ptx.inst.mov.u64(ptx.global_(u32, name="count"))\n'
                 "  help: declare it once, outside of the kernels, and name that"
+            ),
+        ),
+        (
+            count,
+            (
+                "two things of the module are called count\n"
+                "    ptx.inst.mov.u64(COUNT)\n"
+                "  help: one of them is the kernel: give it or the other another name"
             ),
         ),
         (

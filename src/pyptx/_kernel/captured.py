@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dis
 import sys
+from array import array
 from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
@@ -20,27 +21,32 @@ from types import (
     CellType,
     CodeType,
     FunctionType,
+    GetSetDescriptorType,
     MappingProxyType,
+    MemberDescriptorType,
     MethodType,
     ModuleType,
 )
 from typing import Any, Final, TypeAlias, cast
 
+from pyptx._trace.control.function import Func
 from pyptx._trace.core.users import FRAMEWORKS, is_users
 from pyptx._trace.core.values import Value
 
 _PLAIN: Final = (bool, int, float, complex, str, bytes)
 _LARGEST: Final = 4096
 """Elements of a list, dict or array that is compared: larger ones are tables of constants."""
-_DEPTH: Final = 4
+_DEPTH: Final = 16
+"""Levels of containers and objects that hold each other which are followed."""
 _CODES: Final = 1024
 _GLOBAL: Final = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
 _FREE: Final = frozenset(("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"))
 _ATTRIBUTE: Final = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
-_BY_NAME: Final = frozenset(("getattr", "vars", "globals", "attrgetter", "__dict__"))
+_BY_NAME: Final = frozenset(("getattr", "hasattr", "vars", "globals", "attrgetter", "__dict__"))
 """Names of code that reads variables whose names are strings."""
 _MAPPINGS: Final = (dict, UserDict, ChainMap, MappingProxyType)
 _SEQUENCES: Final = (list, tuple, set, frozenset, deque, UserList)
+_Cached: Final = type(lru_cache(len))
 _NOT_CALLED: Final = frozenset(
     f"__{name}__" for name in ("init", "new", "post_init", "repr", "str", "eq", "hash", "reduce")
 )
@@ -96,6 +102,9 @@ class _Walk:
     def __init__(self) -> None:
         self._seen: dict[int, object] = {}
         self._names: dict[int, tuple[Mapping[str, object], dict[str, None]]] = {}
+        # Names that were looked for there and not found: one that is bound later is found first.
+        self._absent: dict[int, tuple[Mapping[str, object], set[str]]] = {}
+        self._classes: dict[int, Mapping[str, object]] = {}
         self._cells: dict[int, CellType] = {}
         self._contents: list[_Read] = []
         # Objects, and the names in all code: of an object only attributes that some code names
@@ -116,6 +125,18 @@ class _Walk:
         if self._cells:
             cells = tuple(self._cells.values())
             yield lambda: tuple([cell.cell_contents for cell in cells])
+        if self._functions:
+            functions = tuple(self._functions)
+            yield lambda: tuple(
+                [
+                    part
+                    for each in functions
+                    for part in (each.__code__, each.__defaults__, each.__kwdefaults__)
+                ]
+            )
+        for variables, absent in self._absent.values():
+            if absent:
+                yield _absence_reader(variables, frozenset(absent))
         yield from self._contents
 
     def by_name(self) -> None:
@@ -154,45 +175,55 @@ class _Walk:
                         waiting.setdefault(name, []).append((each, depth))
             first = len(self._objects)
             if not found:
-                return
+                break
             for each, depth, name in found:
                 self._attribute(each, name, depth)
+        for each, _ in self._objects:
+            variables = self._variables_of(each)
+            if variables is not None:
+                self._no_names(variables, named - variables.keys())
 
     def _attribute(self, value: object, name: str, depth: int) -> None:
-        if isinstance(value, type):
-            self.value(_method(vars(value)[name]), depth)
-            return
-        variables: dict[str, object] = vars(value) if hasattr(value, "__dict__") else {}
-        if name in variables:
-            self._name(variables, name)
-        else:
+        variables = self._variables_of(value)
+        if variables is None or name not in variables:  # in a slot
             self._contents.append(lambda: (getattr(value, name, _ABSENT),))
-        self.value(getattr(value, name, None), depth - 1)
+            self.value(getattr(value, name, None), depth - 1)
+            return
+        self._name(variables, name)
+        held = variables[name]
+        method = _method(held) if isinstance(value, type) else None
+        if method is None:
+            self.value(held, depth - 1)
+        else:
+            self.value(method, depth)
+
+    def _variables_of(self, value: object) -> Mapping[str, object] | None:
+        """What a module, a class or an object itself has, always the same mapping."""
+        if isinstance(value, type):
+            return self._classes.setdefault(id(value), vars(value))
+        return _dict_of(value)
 
     def value(self, value: object, depth: int) -> None:
         """What a value holds that may change, and what it reads when it is called."""
-        if depth == 0 or isinstance(value, (*_PLAIN, Value, ModuleType, BuiltinFunctionType)):
+        if depth == 0 or isinstance(value, (*_PLAIN, Value, BuiltinFunctionType)):
             return
         if id(value) in self._seen:
             return
         self._seen[id(value)] = value
         if isinstance(value, FunctionType):
             self._function(value)
-        elif isinstance(value, MethodType):
-            self.value(value.__func__, depth)
-            self.value(value.__self__, depth)
-        elif isinstance(value, partial):
-            made = cast("partial[object]", value)
-            for each in (made.func, *made.args, *made.keywords.values()):
+        elif (parts := _parts_of(value)) is not None:
+            for each in parts:
                 self.value(each, depth)
+        elif isinstance(value, ModuleType):
+            if not _is_library(value.__name__):
+                self._objects.append((value, depth))
         elif isinstance(value, type):
             self._class(value, depth)
         elif isinstance(value, (ContextVar, *_SEQUENCES, *_MAPPINGS)):
             self._container(value, depth)
-        elif _is_array(value):
+        elif isinstance(value, (array, bytearray)) or _is_array(value):
             self._array(value)
-        elif (function := getattr(value, "_function", None)) is not None and _is_operation(value):
-            self.value(function, depth)
         elif is_users(value):
             self._instance(value, depth)
 
@@ -211,6 +242,8 @@ class _Walk:
             self._named.update(_names(code))
             self._strings.update(_strings(code))
             self._functions.append(function)
+            for module in _imported(code, function.__globals__.get("__package__")):
+                self.value(module, _DEPTH)
         for name, *attributes in _paths(code):
             if name in cells:
                 cell = cells[name]
@@ -222,6 +255,8 @@ class _Walk:
                 if not _is_public(name, found):
                     self._name(variables, name)
             else:
+                if not ours:
+                    self._no_names(variables, (name,))
                 continue
             if found is not _ABSENT:
                 self._follow(found, attributes)
@@ -236,7 +271,7 @@ class _Walk:
             value = found
 
     def _follow_one(self, value: object, name: str) -> object:
-        variables = _variables(value, name)
+        variables = self._holder(value, name)
         if variables is None:
             return _ABSENT
         self._name(variables, name)
@@ -247,7 +282,31 @@ class _Walk:
         if not isinstance(value, _PLAIN) and id(value) not in self._ids:
             self._ids.add(id(value))
             self._followed.append(value)
-        self.value(value, _DEPTH)
+        if not isinstance(value, ModuleType):  # of which code names attributes
+            self.value(value, _DEPTH)
+
+    def _holder(self, value: object, name: str) -> Mapping[str, object] | None:
+        """Where the attribute of a module, a class or an object is kept; None for others."""
+        places: list[object]
+        if isinstance(value, ModuleType):
+            if _is_library(value.__name__):
+                return None
+            places = [value]
+        elif is_users(value):
+            classes = value.__mro__ if isinstance(value, type) else (value, *type(value).__mro__)
+            places = [each for each in classes if is_users(each)]
+        else:
+            return None
+        for each in places:
+            variables = self._variables_of(each)
+            if variables is not None and name in variables:
+                return variables
+            if variables is not None:
+                self._no_names(variables, (name,))
+        return None
+
+    def _no_names(self, variables: Mapping[str, object], names: Iterable[str]) -> None:
+        self._absent.setdefault(id(variables), (variables, set()))[1].update(names)
 
     def _name(self, variables: Mapping[str, object], name: str) -> None:
         if not isinstance(variables[name], ModuleType):
@@ -280,9 +339,12 @@ class _Walk:
         for each in inner:
             self.value(each, depth - 1)
 
-    def _array(self, array: Any) -> None:
-        if array.size <= _LARGEST:
-            self._contents.append(lambda: (array.shape, str(array.dtype), array.tobytes()))
+    def _array(self, values: Any) -> None:
+        if isinstance(values, (array, bytearray)):
+            if len(cast("bytearray", values)) <= _LARGEST:
+                self._contents.append(lambda: (bytes(cast("bytearray", values)),))
+        elif values.size <= _LARGEST:
+            self._contents.append(lambda: (values.shape, str(values.dtype), values.tobytes()))
 
     def _instance(self, value: object, depth: int) -> None:
         if not _is_library(type(value).__module__):
@@ -295,6 +357,44 @@ def _reader(variables: Mapping[str, object], names: tuple[str, ...]) -> _Read:
     if len(names) == 1:
         return lambda: (get(variables),)
     return lambda: get(variables)
+
+
+def _parts_of(value: object) -> tuple[object, ...] | None:
+    """What a method, a partial function, a device function or an operation calls."""
+    if isinstance(value, Func):
+        return (value.body,)
+    if isinstance(value, MethodType):
+        return value.__func__, value.__self__
+    if isinstance(value, partial):
+        made = cast("partial[object]", value)
+        return made.func, *made.args, *made.keywords.values()
+    if isinstance(value, _Cached):
+        return (value.__wrapped__,)
+    return (getattr(value, "_function", None),) if _is_operation(value) else None
+
+
+def _absence_reader(variables: Mapping[str, object], names: frozenset[str]) -> _Read:
+    """Whether none of the names is bound."""
+    keys = variables.keys()
+    return lambda: (keys.isdisjoint(names),)
+
+
+def _imported(code: CodeType, package: object) -> Iterator[ModuleType]:
+    """The modules that code imports when it runs, and those that hold them."""
+    for name in _import_names(code):
+        for whole in (name, f"{package}.{name}" if name else package):
+            parts = str(whole).split(".")
+            for count in range(1, len(parts) + 1):
+                module = sys.modules.get(".".join(parts[:count]))
+                if module is not None:
+                    yield module
+
+
+@lru_cache(maxsize=_CODES)
+def _import_names(code: CodeType) -> tuple[str, ...]:
+    own = (each.argval for each in dis.get_instructions(code) if each.opname == "IMPORT_NAME")
+    inner = (_import_names(each) for each in code.co_consts if isinstance(each, CodeType))
+    return (*own, *(name for names in inner for name in names))
 
 
 @lru_cache(maxsize=_CODES)
@@ -338,22 +438,8 @@ def _strings(code: CodeType) -> frozenset[str]:
     return frozenset(found)
 
 
-def _variables(value: object, name: str) -> Mapping[str, object] | None:
-    """Where the attribute of a module, a class or an object is kept; None for other attributes."""
-    if isinstance(value, ModuleType):
-        is_program = not _is_library(value.__name__) and name in vars(value)
-        return vars(value) if is_program else None
-    if not is_users(value):
-        return None
-    classes = value.__mro__ if isinstance(value, type) else type(value).__mro__
-    holders = [vars(cls) for cls in classes if is_users(cls)]
-    if not isinstance(value, type) and hasattr(value, "__dict__"):
-        holders.insert(0, cast("Any", vars(value)))
-    return next((each for each in holders if name in each), None)
-
-
 def _attributes_of(value: object) -> Iterator[tuple[str, bool]]:
-    """Attributes that an object itself has, or methods of a class, and whether operators call it.
+    """Attributes that an object, a class or a module itself has, and whether operators call them.
 
     Those that none calls count where some code names them.
     """
@@ -361,8 +447,10 @@ def _attributes_of(value: object) -> Iterator[tuple[str, bool]]:
         for name, each in vars(value).items():
             if _method(each) is not None:
                 yield name, name.startswith("__") and name not in _NOT_CALLED
+            elif not isinstance(each, (MemberDescriptorType, GetSetDescriptorType)):
+                yield name, False
         return
-    own: Iterable[str] = vars(value) if hasattr(value, "__dict__") else ()
+    own: Iterable[str] = _dict_of(value) or ()
     slots = (name for cls in type(value).__mro__ for name in _slots(cls))
     yield from ((name, False) for name in dict.fromkeys((*own, *slots)))
 
@@ -374,6 +462,14 @@ def _method(value: object) -> FunctionType | None:
     elif isinstance(value, (staticmethod, classmethod)):
         value = cast("staticmethod[..., object]", value).__func__
     return value if isinstance(value, FunctionType) else None
+
+
+def _dict_of(value: object) -> dict[str, object] | None:
+    """What a module or an object has of its own; `hasattr` would call a `__getattr__`."""
+    try:
+        return cast("dict[str, object]", object.__getattribute__(value, "__dict__"))
+    except AttributeError:
+        return None
 
 
 def _slots(cls: type) -> tuple[str, ...]:

@@ -69,6 +69,7 @@ def build(
     trace = Trace(target, version, block, cluster)
     with tracing(trace):
         trace.implicit = signature.location
+        trace.module.kernel = signature.name
         trace.sizes |= {**(getattr(function, "__kwdefaults__", None) or {}), **constants}
         arguments = _arguments(
             trace, signature, dims, by_reference=scalars_by_reference, batch=batch

@@ -61,7 +61,7 @@ class Func(DeviceFunction):
     def __init__(
         self, body: Callable[[], object], name: str, linkage: str, directives: Sequence[str]
     ) -> None:
-        self._body = body
+        self.body = body
         self._directives = tuple(Directive(each) for each in directives)
         self.name = name
         self.linkage = linkage
@@ -78,7 +78,7 @@ class Func(DeviceFunction):
         """The function, traced for the target and version of the module."""
         trace = FunctionTrace(target, version, module=scope)
         with tracing(trace):
-            result = self._body()
+            result = self.body()
             if result is not None:
                 raise LanguageError(
                     f"{self.name} returns a {type(result).__name__} while it is traced; "
@@ -106,7 +106,7 @@ class ExternFunc(Func):
     def traced(self, scope: ModuleScope, target: Target, version: PtxVersion | None) -> Function:
         trace = FunctionTrace(target, version, module=scope)
         with tracing(trace):
-            self._body()
+            self.body()
         linkage, given = self.linkage, self._directives
         returns, takes = tuple(trace.returns), trace.formals
         return Function(self.name, returns, takes, (), given, (), None, linkage)

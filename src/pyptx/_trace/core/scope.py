@@ -13,6 +13,8 @@ from pyptx._source import caller
 from pyptx._target import PtxVersion, Target
 from pyptx.errors import LanguageError
 
+_ONCE = "declare it once, outside of the kernels, and name that"
+
 
 class Declared(Protocol):
     """What becomes a variable of the module once something names it."""
@@ -39,9 +41,10 @@ class DeviceFunction(ABC):
 class ModuleScope:
     """The variables and functions that have been named so far, by their names, and options.
 
-    `needed` is the PTX version that the functions need.
+    `kernel` is the kernel's name, `needed` the PTX version that the functions need.
     """
 
+    kernel: str | None = None
     needed: PtxVersion = ANY_VERSION
     variables: dict[str, tuple[Declared, Variable]] = field(
         default_factory=dict[str, "tuple[Declared, Variable]"]
@@ -71,6 +74,8 @@ class ModuleScope:
             raise _taken(function.name)
 
     def _free(self, name: str) -> None:
+        if name == self.kernel:
+            raise _taken(name, "one of them is the kernel: give it or the other another name")
         if name in self.variables or name in self.functions:
             raise _taken(name)
 
@@ -83,9 +88,9 @@ class ModuleScope:
         return tuple(sorted(done.values(), key=lambda function: function.body is not None))
 
 
-def _taken(name: str) -> LanguageError:
+def _taken(name: str, help_: str = _ONCE) -> LanguageError:
     return LanguageError(
         f"two things of the module are called {name}",
         location=caller(),
-        notes=(("help", "declare it once, outside of the kernels, and name that"),),
+        notes=(("help", help_),),
     )
