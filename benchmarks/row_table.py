@@ -104,8 +104,8 @@ def _cross_entropy_kept(x: Any, labels: Any) -> Any:
     return (x, labels, *found[1:])
 
 
-def _cross_entropy_gradient(g: Any, x: Any, labels: Any, lse: Any) -> Any:
-    return _cross_entropy_jax.gradient(_cross_entropy_what(x, labels), x, labels, lse, g)[:1]
+def _cross_entropy_gradient(g: Any, x: Any, labels: Any, *kept: Any) -> Any:
+    return _cross_entropy_jax.gradient(_cross_entropy_what(x, labels), x, labels, *kept, g)[:1]
 
 
 def _jnp_cross_entropy(x: Any, labels: Any) -> Any:

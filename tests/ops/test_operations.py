@@ -322,6 +322,75 @@ def test_softmax_of_what_counts(shape, masked):
         np.testing.assert_array_equal(np.asarray(one)[~counts], 0)
 
 
+@pytest.mark.sampled(24, each=("dtype", "largest"))
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("largest", [-3.4e38, -1e10, -1e5, 1e4, 65504.0, 5e8, 6.3e9, 3e38])
+@pytest.mark.parametrize("columns", [3, 100, 3000, 40000])
+def test_rows_of_large_elements(dtype, largest, columns):
+    """As masks make them: of f32, or the lowest number of a type, in all of a row."""
+    random = np.random.default_rng(0)
+    near = largest * (1 + random.integers(0, 3, (6, columns)) * 2.0**-22)
+    near[0] = largest
+    near[1] = random.standard_normal(columns)
+    near[1, : columns // 2] = largest
+    near[2] = largest + random.standard_normal(columns)
+    x = jnp.asarray(near.astype(np.float32)).astype(dtype)
+    labels = random.integers(0, columns, 6).astype(np.int32)
+    with jax.enable_x64(True):
+        wide = jnp.asarray(np.asarray(x).astype(np.float64))
+        soft, logs = (np.array(f(wide)) for f in (jax.nn.softmax, jax.nn.log_softmax))
+    picked = logs[np.arange(6), labels]
+    within = dict.fromkeys(("rtol", "atol"), 2e-6 if dtype == "float32" else 4e-3)
+    np.testing.assert_allclose(np.asarray(ops.softmax(x), np.float64), soft, **within)
+    np.testing.assert_allclose(np.asarray(ops.log_softmax(x), np.float64), logs, **within)
+    loss, slope = jax.value_and_grad(lambda x: ops.cross_entropy(x, labels).sum())(x)
+    np.testing.assert_allclose(loss, -picked.sum(), rtol=1e-6)
+    soft[np.arange(6), labels] -= 1
+    np.testing.assert_allclose(np.asarray(slope, np.float64), soft, **within)
+
+
+def test_cotangents_of_masked_elements_do_not_count():
+    """They are constants of log-softmax, whatever is made of them."""
+    random = np.random.default_rng(0)
+    x, g = (jnp.asarray(random.standard_normal((5, 70)), jnp.float32) for _ in range(2))
+    rows = jnp.asarray(random.random((5, 70)) < 0.5).at[:, 0].set(True)
+    for mask in (rows, rows[0]):
+        found, exact = (
+            jax.jit(lambda x, f=f, mask=mask: jax.vjp(lambda x: f(x, where=mask), x)[1](g)[0])(x)
+            for f in (ops.log_softmax, jax.nn.log_softmax)
+        )
+        np.testing.assert_allclose(found, exact, rtol=2e-6, atol=2e-6)
+
+
+def test_numpys_f64_is_what_jax_makes_of_it():
+    x = np.random.default_rng(0).standard_normal((3, 8))
+    w, labels = np.ones(8), np.array([0, 7, 2])
+    for found, dtype in (
+        (ops.softmax(x), np.float32),
+        (ops.layer_norm(x, w, w), np.float32),
+        (ops.add_rms_norm(x, x, w)[1], np.float32),
+        (ops.cross_entropy(x, labels), np.float32),
+        (ops.top_k(x, 2)[0], np.float32),
+        (ops.swiglu(x), np.float32),
+        (jax.jit(lambda w: ops.rms_norm(x, w))(w), np.float32),
+        (ops.rms_norm(x, jnp.asarray(w)), np.float32),
+        (ops.rms_norm(x.astype(np.float32), jnp.ones(8)), np.float32),
+        (ops.rms_norm(x, w), np.float64),  # of NumPy's arrays alone NumPy's kind comes back
+    ):
+        assert found.dtype == dtype
+    np.testing.assert_allclose(ops.softmax(x), jax.nn.softmax(x), rtol=2e-6)
+
+
+def test_integers_of_numpy_that_are_no_s32():
+    """JAX would take their low halves."""
+    x = np.random.default_rng(0).standard_normal((2, 5)).astype(np.float32)
+    loss = ops.cross_entropy(x, np.array([2**32 + 1, 1]))
+    assert np.isnan(loss[0])
+    assert loss[1] == ops.cross_entropy(x, np.array([1, 1]))[1]
+    whole = ops.softmax(x, causal=True, positions=np.array([2**40, 2**33]))
+    np.testing.assert_array_equal(whole, ops.softmax(x))
+
+
 def test_second_derivatives_of_a_causal_softmax():
     x = jnp.asarray(np.random.default_rng(0).standard_normal((5, 5)).astype(np.float32))
     counts = np.tri(5, dtype=bool)

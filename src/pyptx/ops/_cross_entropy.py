@@ -1,9 +1,10 @@
 """The formulas of the cross entropy of a row's softmax, and of its gradient.
 
-With L, the logarithm of the sum of exp(x): loss = L - x[label] + z L^2, and for a cotangent g of it
-dx = g ((1 + 2 z L) exp(x - L) - [column is label]). Of targets t, one for each element, and T,
-their sum: loss = T L - sum(t x) + z L^2, dx = g ((T + 2 z L) exp(x - L) - t), dt = g (L - x). Label
-smoothing s makes targets (1 - s) t + s / N of t, which is 1 in the label's column for labels.
+With M, the maximum, S, the sum of exp(x - M), and L = M + log(S), the logarithm of the sum of
+exp(x): loss = L - x[label] + z L^2, and for a cotangent g of it
+dx = g ((1 + 2 z L) exp(x - M) / S - [column is label]). Of targets t, one for each element, and T,
+their sum: loss = T L - sum(t x) + z L^2, dx = g ((T + 2 z L) exp(x - M) / S - t), dt = g (L - x).
+Label smoothing s makes targets (1 - s) t + s / N of t, which is 1 in the label's column for labels.
 (Szegedy and others, Rethinking the Inception Architecture, 2016.)
 """
 
@@ -91,9 +92,12 @@ class _Types(RowOp):
         return Operand("x", self.x, pad=-math.inf), Operand("label", s32, ROW)
 
     def _kept(self) -> tuple[Operand, ...]:
-        """What the gradient needs of a row: L, and T of targets."""
-        total = () if self.targets is None else (Operand("total", self.compute, ROW),)
-        return Operand("lse", self.compute, ROW), *total
+        """What the gradient needs of a row: M and S, and T of targets.
+
+        L alone, rounded, would leave exp(x - L) an error of 6e-8 |L|.
+        """
+        names = ("maximum", "exponentials", *(("total",) if self.targets is not None else ()))
+        return tuple(Operand(name, self.compute, ROW) for name in names)
 
     def _target(self, m: Math, v: Values) -> Reg:
         if not self.smoothing:
@@ -102,9 +106,8 @@ class _Types(RowOp):
 
 
 class _Found(NamedTuple):
-    lse: Reg
     loss: Reg
-    total: Reg | None
+    kept: tuple[Reg, ...]
 
 
 @dataclass(frozen=True)
@@ -144,18 +147,18 @@ class CrossEntropy(_Types):
         return v.x, target, m.one, target, x
 
     def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> _Found:
-        exponent, exponentials, *sums = total
+        maximum, exponentials, *sums = total
         logarithm = m.log(exponentials)
-        lse = m.number(exponent, logarithm)
+        lse = m.add(maximum, logarithm)
         if self.targets is not None:
             loss = m.sub(m.mul(lse, sums[0]), sums[1])
-            return _Found(lse, self._regularized(m, loss, lse), sums[0])
-        loss = m.sub(0.0, m.not_positive(m.less(row.picked, exponent, logarithm)))
+            return _Found(self._regularized(m, loss, lse), (maximum, exponentials, sums[0]))
+        loss = m.sub(0.0, m.not_positive(m.less(row.picked, maximum, logarithm)))
         if self.smoothing:
-            rest = m.less(m.mul(sums[0], 1 / self.columns), exponent, logarithm)
+            rest = m.less(m.mul(sums[0], 1 / self.columns), maximum, logarithm)
             loss = m.fma(rest, -self.smoothing, m.mul(loss, 1 - self.smoothing))
-        loss = self._regularized(m, loss, lse)
-        return _Found(lse, checked(m, row.label, loss, self.columns, self.ignored), None)
+        loss = checked(m, row.label, self._regularized(m, loss, lse), self.columns, self.ignored)
+        return _Found(loss, (maximum, exponentials))
 
     def _regularized(self, m: Math, loss: Reg, lse: Reg) -> Reg:
         return m.fma(m.mul(lse, lse), self.z, loss) if self.z else loss
@@ -166,24 +169,22 @@ class CrossEntropy(_Types):
 
     def row_result(self, m: Math, f: _Found) -> tuple[Reg, ...]:
         del m
-        total = () if f.total is None else (f.total,)
-        return f.loss, *((f.lse, *total) if self.kept else ())
+        return f.loss, *(f.kept if self.kept else ())
 
 
 class _Factors(NamedTuple):
     row: Scalars
-    exponent: Reg
     slope: Reg
-    """What exp(x - L) has in dx."""
+    """What exp(x - M) has in dx."""
     others: Reg
     """What all columns have in dx, or of targets the cotangent."""
-    label: Reg
-    """What the label's column has."""
+    last: Reg
+    """What the label's column has; of targets L."""
 
 
 @dataclass(frozen=True)
 class CrossEntropyGradient(_Types):
-    """dx[*B, N] of x[*B, N], label[*B], lse[*B] and g[*B]; of targets, and total[*B], dt too."""
+    """dx[*B, N] of x[*B, N], label[*B], what is kept of rows, and g[*B]; of targets dt, too."""
 
     @property
     def name(self) -> str:
@@ -200,21 +201,23 @@ class CrossEntropyGradient(_Types):
 
     def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> _Factors:
         del total
-        exponent = m.exponent(row.lse)
+        lse = m.add(row.maximum, m.log(row.exponentials))
+        each = m.reciprocal(row.exponentials)
         if self.targets is not None:
-            slope = m.fma(row.lse, 2 * self.z, row.total) if self.z else row.total
-            return _Factors(row, exponent, m.mul(row.g, slope), m.neg(row.g), row.g)
+            slope = m.fma(lse, 2 * self.z, row.total) if self.z else row.total
+            return _Factors(row, m.mul(m.mul(row.g, slope), each), m.neg(row.g), lse)
         g = checked(m, row.label, row.g, self.columns, self.ignored)
-        slope = m.fma(m.mul(g, row.lse), 2 * self.z, g) if self.z else g
+        slope = m.fma(m.mul(g, lse), 2 * self.z, g) if self.z else g
         others = m.mul(g, -self.smoothing / self.columns)
-        return _Factors(row, exponent, slope, others, m.fma(g, -(1 - self.smoothing), others))
+        here = m.fma(g, -(1 - self.smoothing), others)
+        return _Factors(row, m.mul(slope, each), others, here)
 
     def result(self, m: Math, v: Values, f: _Factors) -> tuple[Reg, ...]:
-        power = m.exp_from(v.x, f.exponent)
+        power = m.exp_less(v.x, f.row.maximum)
         if self.targets is not None:
-            dt = m.mul(m.mul(f.row.g, 1 - self.smoothing), m.sub(f.row.lse, v.x))
+            dt = m.mul(m.mul(f.row.g, 1 - self.smoothing), m.sub(f.last, v.x))
             return m.fma(power, f.slope, m.mul(self._target(m, v), f.others)), dt
-        others = m.selp(f.label, f.others, v.is_in(f.row.label))
+        others = m.selp(f.last, f.others, v.is_in(f.row.label))
         dx = m.fma(power, f.slope, others)
         if self.ignored is not None:  # also where the row is not a number
             dx = m.selp(0.0, dx, f.row.label == self.ignored)
@@ -223,9 +226,11 @@ class CrossEntropyGradient(_Types):
 
 @dataclass(frozen=True)
 class Part(RowOp):
-    """lse[*B], picked[*B] and total[*B] of x[*B, N] and label[*B], where N are some of the columns.
+    """M[*B], S[*B], picked[*B] and total[*B] of x[*B, N] and label[*B], where N are some of the
+    columns.
 
-    picked is x in the label's column, and 0 where that is none of them; total is the sum of x.
+    picked is x in the label's column, and 0 where that is none of them; total is the sum of x. A
+    row of minus infinities has the sum S = 0.
     """
 
     x: DType
@@ -244,7 +249,8 @@ class Part(RowOp):
 
     @property
     def outputs(self) -> tuple[Operand, ...]:
-        return tuple(Operand(name, self.compute, ROW) for name in ("lse", "picked", "total"))
+        names = ("maximum", "exponentials", "picked", "total")
+        return tuple(Operand(name, self.compute, ROW) for name in names)
 
     @property
     def picks(self) -> tuple[Pick, ...]:
@@ -258,10 +264,8 @@ class Part(RowOp):
         return v.x, v.x, m.one
 
     def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> tuple[Reg, ...]:
-        lse = m.number(total[0], m.log(total[1]))
-        # Of minus infinities, which other columns are added to. With NaN its sum is that.
-        nothing = (total[0] == -math.inf) & (total[2] == -math.inf)
-        return m.selp(-math.inf, lse, nothing), row.picked, total[2]
+        del m
+        return total[0], total[1], row.picked, total[2]
 
     def result(self, m: Math, v: Values, f: tuple[Reg, ...]) -> tuple[Reg, ...]:
         del m, v, f
@@ -274,7 +278,7 @@ class Part(RowOp):
 
 @dataclass(frozen=True)
 class PartGradient(RowOp):
-    """dx[*B, N] of x[*B, N], label[*B], lse[*B], and the cotangents of lse, picked and total."""
+    """dx[*B, N] of x[*B, N], label[*B], M[*B], and the cotangents of S, picked and total."""
 
     x: DType
 
@@ -288,20 +292,21 @@ class PartGradient(RowOp):
 
     @property
     def inputs(self) -> tuple[Operand, ...]:
-        rows = [Operand(name, self.compute, ROW) for name in ("lse", "slope", "picked", "total")]
-        return Operand("x", self.x), Operand("label", s32, ROW), *rows
+        rows = ("maximum", "slope", "picked", "total")
+        of_rows = [Operand(name, self.compute, ROW) for name in rows]
+        return Operand("x", self.x), Operand("label", s32, ROW), *of_rows
 
     @property
     def outputs(self) -> tuple[Operand, ...]:
         return (Operand("dx", self.x),)
 
-    def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> tuple[Scalars, Reg, Reg]:
+    def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> tuple[Scalars, Reg]:
         del total
-        return row, m.exponent(row.lse), m.add(row.picked, row.total)
+        return row, m.add(row.picked, row.total)
 
-    def result(self, m: Math, v: Values, f: tuple[Scalars, Reg, Reg]) -> tuple[Reg, ...]:
-        row, exponent, here = f
+    def result(self, m: Math, v: Values, f: tuple[Scalars, Reg]) -> tuple[Reg, ...]:
+        row, here = f
         others = m.selp(here, row.total, v.is_in(row.label))
-        dx = m.fma(m.exp_from(v.x, exponent), row.slope, others)
+        dx = m.fma(m.exp_less(v.x, row.maximum), row.slope, others)
         # A row that is ignored, or minus infinity in these columns, may have powers that are NaN.
         return (m.selp(others, dx, row.slope == 0),)

@@ -67,8 +67,8 @@ def cross_entropy(
         )
     z = shell.number("z_loss", z_loss, example, where)
     what = checked(logits, labels, ignore_index, smoothing, z, where)
-    x, given = shell.as_jax(logits, labels)
-    given = given if what.targets is not None else shell.as_s32(given)
+    given = labels if what.targets is not None else shell.as_s32(labels)
+    x, given = shell.as_jax(logits, given)
     if axis_name is None:
         return shell.located("cross_entropy", where, _loss, what, x, given)
     if what.targets is not None:
@@ -194,7 +194,8 @@ _loss.defvjp(_loss_fwd, _loss_bwd)
 
 @partial(_jax.custom_vjp, nondiff_argnums=(0,))
 def kept(what: What, x: Any, labels: Any) -> tuple[Any, ...]:
-    """The loss, with what its gradient needs: logsumexp(x), and of targets their sum."""
+    """The loss, with what its gradient needs: the maximum, the sum of exp(x - maximum), and of
+    targets their sum."""
     return tuple(plan.operation(what.forward(kept=True), (what.columns,))(x, labels))
 
 
@@ -219,7 +220,7 @@ kept.defvjp(_kept_fwd, _kept_bwd)
 
 @partial(_jax.custom_vjp, nondiff_argnums=(0,))
 def gradient(what: What, x: Any, labels: Any, *rows: Any) -> tuple[Any, Any]:
-    """dx, and of targets dt; `rows` are logsumexp(x), of targets their sum, and the cotangent."""
+    """dx, and of targets dt; `rows` are what is kept, and the cotangent."""
     found: Any = plan.operation(what.gradient, (what.columns,))(x, labels, *rows)
     return tuple(found) if what.targets is not None else (found, None)
 
@@ -258,20 +259,32 @@ def _reference(what: What, x: Any, labels: Any) -> tuple[Any, ...]:
     """The formulas in jax.numpy, for derivatives of higher order."""
     wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
     targets, weight = _dense(what, labels, wide.dtype)
-    lse = _jax.nn.logsumexp(wide, -1)
+    maximum, exponentials = _max_sum_exp(wide)
+    lse = maximum + jnp.log(exponentials)
     total = jnp.sum(targets, -1)
     products = jnp.where(targets == 0, 0, targets * wide)
     loss = total * lse - jnp.sum(products, -1) + what.z * lse**2
-    return (loss, lse, total) if weight is None else (_weighted(weight, loss), lse)
+    if weight is None:
+        return loss, maximum, exponentials, total
+    return _weighted(weight, loss), maximum, exponentials
 
 
-def _reference_gradient(what: What, x: Any, labels: Any, lse: Any, *rows: Any) -> tuple[Any, Any]:
+def _max_sum_exp(x: Any) -> tuple[Any, Any]:
+    """What formulas of both have does not depend on the maximum, so it is no variable."""
+    maximum = _jax.lax.stop_gradient(jnp.max(x, -1))
+    return maximum, jnp.sum(jnp.exp(x - maximum[..., None]), -1)
+
+
+def _reference_gradient(
+    what: What, x: Any, labels: Any, maximum: Any, exponentials: Any, *rows: Any
+) -> tuple[Any, Any]:
     """Those of the gradient."""
     wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
     targets, weight = _dense(what, labels, wide.dtype)
     g = rows[-1] if weight is None else _weighted(weight, rows[-1])
     total = rows[0] if weight is None else 1
-    powers = jnp.exp(wide - lse[..., None])
+    lse = maximum + jnp.log(exponentials)
+    powers = jnp.exp(wide - maximum[..., None]) / exponentials[..., None]
     dx = g[..., None] * ((total + 2 * what.z * lse)[..., None] * powers - targets)
     if weight is None:
         dt = g[..., None] * (lse[..., None] - wide) * (1 - what.smoothing)

@@ -41,19 +41,21 @@ class Logits(RowOp):
         return x, w, Operand("label", s32, ROW), Operand("own", self.compute, ROW)
 
     def _kept(self) -> tuple[Operand, ...]:
-        """What the gradient needs of a row: L, and W."""
-        return tuple(Operand(name, self.compute, ROW) for name in ("lse", "total"))
+        """What the gradient needs of a row: M and S, and W."""
+        names = ("maximum", "exponentials", "total")
+        return tuple(Operand(name, self.compute, ROW) for name in names)
 
 
 class _Found(NamedTuple):
     loss: Reg
-    lse: Reg
+    maximum: Reg
+    exponentials: Reg
     total: Reg
 
 
 @dataclass(frozen=True)
 class WeightedCrossEntropy(Logits):
-    """loss[*B], lse[*B] and total[*B] of x[*B, N], w[N], label[*B] and own[*B]."""
+    """loss[*B], M[*B], S[*B] and total[*B] of x[*B, N], w[N], label[*B] and own[*B]."""
 
     @property
     def name(self) -> str:
@@ -80,16 +82,17 @@ class WeightedCrossEntropy(Logits):
         return v.x, v.w, m.selp(0.0, v.x, v.w == 0.0), v.w, m.one
 
     def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> _Found:
-        exponent, exponentials, products, weights = total
+        maximum, exponentials, products, weights = total
         logarithm = m.log(exponentials)
-        lse = m.number(exponent, logarithm)
-        loss = m.sub(0.0, m.not_positive(m.less(row.picked, exponent, logarithm)))
+        lse = m.add(maximum, logarithm)
+        loss = m.sub(0.0, m.not_positive(m.less(row.picked, maximum, logarithm)))
         loss = m.mul(loss, 1 - self.smoothing)
         if self.z:
             loss = m.fma(m.mul(lse, lse), self.z, loss)
         rest = m.fma(weights, lse, m.neg(products))
         loss = m.fma(rest, self.smoothing / self.columns, m.mul(loss, row.own))
-        return _Found(checked(m, row.label, loss, self.columns, self.ignored), lse, weights)
+        loss = checked(m, row.label, loss, self.columns, self.ignored)
+        return _Found(loss, maximum, exponentials, weights)
 
     def result(self, m: Math, v: Values, f: _Found) -> tuple[Reg, ...]:
         del m, v, f
@@ -102,9 +105,9 @@ class WeightedCrossEntropy(Logits):
 
 class _Factors(NamedTuple):
     label: Reg
-    exponent: Reg
+    maximum: Reg
     slope: Reg
-    """What exp(x - L) has in dx."""
+    """What exp(x - M) has in dx."""
     weight: Reg
     """What w has in it."""
     own: Reg
@@ -113,7 +116,7 @@ class _Factors(NamedTuple):
 
 @dataclass(frozen=True)
 class WeightedCrossEntropyGradient(Logits):
-    """dx[*B, N] of x[*B, N], w[N], label[*B], own[*B], lse[*B], total[*B] and g[*B]."""
+    """dx[*B, N] of x[*B, N], w[N], label[*B], own[*B], M[*B], S[*B], total[*B] and g[*B]."""
 
     @property
     def name(self) -> str:
@@ -134,10 +137,12 @@ class WeightedCrossEntropyGradient(Logits):
         hot = m.mul(own, 1 - self.smoothing)
         slope = m.fma(weight, row.total, hot)
         if self.z:
-            slope = m.fma(m.mul(own, row.lse), 2 * self.z, slope)
-        return _Factors(row.label, m.exponent(row.lse), slope, m.neg(weight), m.neg(hot))
+            lse = m.add(row.maximum, m.log(row.exponentials))
+            slope = m.fma(m.mul(own, lse), 2 * self.z, slope)
+        slope = m.mul(slope, m.reciprocal(row.exponentials))
+        return _Factors(row.label, row.maximum, slope, m.neg(weight), m.neg(hot))
 
     def result(self, m: Math, v: Values, f: _Factors) -> tuple[Reg, ...]:
         others = m.fma(v.w, f.weight, m.selp(f.own, 0.0, v.is_in(f.label)))
-        dx = m.fma(m.exp_from(v.x, f.exponent), f.slope, others)
+        dx = m.fma(m.exp_less(v.x, f.maximum), f.slope, others)
         return (m.selp(0.0, dx, f.label == self.ignored),)  # also where the row is not a number

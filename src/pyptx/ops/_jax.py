@@ -33,15 +33,20 @@ def check_targets(name: str, where: SourceLocation) -> None:
         raise error.at(where) from None
 
 
-def check_array(name: str, array: object, operation: str, where: SourceLocation) -> DType:
-    """The type of an array. Raises CallError for other things, and for other types."""
+def check_array(
+    name: str, array: object, operation: str, where: SourceLocation, *, numpy: bool = False
+) -> DType:
+    """The type of an array, in JAX or in NumPy. Raises CallError for other things, and types."""
     if not isinstance(array, (jax.Array, np.ndarray)):
         raise CallError(
             f"{name} is a {type(array).__name__}; {operation} takes arrays",
             location=where,
             notes=(("help", f"jax.numpy.asarray({name})"),),
         )
-    dtype = str(cast("Any", array).dtype)
+    dtype = cast("Any", array).dtype
+    if not numpy:  # of whose f64 JAX makes f32 without jax_enable_x64
+        dtype = _jax.dtypes.canonicalize_dtype(dtype)
+    dtype = str(dtype)
     if dtype not in DTYPES:
         raise CallError(
             f"{name} has elements of type {dtype}",
@@ -87,13 +92,22 @@ def number(
     raise CallError(problem, location=where, notes=(("help", example),))
 
 
+def is_numpy(*arrays: object) -> bool:
+    """Whether all of them are NumPy's."""
+    return all(isinstance(each, np.ndarray) for each in arrays)
+
+
 def as_s32(integers: Any) -> Any:
-    """Integers as kernels take them: what is no s32 becomes the nearest one."""
-    kept, limits = np.iinfo(np.int32), _jax.numpy.iinfo(integers.dtype)
+    """Integers as kernels take them: what is no s32 becomes the nearest one.
+
+    NumPy's stay such: JAX would take the low half of 64 bits without jax_enable_x64.
+    """
+    of: Any = np if is_numpy(integers) else _jax.numpy
+    kept, limits = np.iinfo(np.int32), of.iinfo(integers.dtype)
     if limits.max > kept.max:
-        integers = _jax.numpy.minimum(integers, integers.dtype.type(kept.max))
+        integers = of.minimum(integers, integers.dtype.type(kept.max))
     if limits.min < kept.min:
-        integers = _jax.numpy.maximum(integers, integers.dtype.type(kept.min))
+        integers = of.maximum(integers, integers.dtype.type(kept.min))
     return integers.astype(np.int32)
 
 

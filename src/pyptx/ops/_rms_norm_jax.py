@@ -65,6 +65,7 @@ def rms_norm(x: Any, weight: Any, eps: float = 1e-5, *, offset: float = 0.0) -> 
     except (AttributeError, KeyError, TypeError, PtxError):
         pass  # not known yet, or refused: what follows finds the line that is to blame
     where = call_site()
+    x, weight = _of_one_kind(x, weight)
     what = _checked(x, weight, eps, offset, where)
     if isinstance(x, core.Tracer) or isinstance(weight, core.Tracer):
         return shell.located("rms_norm", where, _norm, what, *shell.as_jax(x, weight))
@@ -84,6 +85,7 @@ def rms_norm_fwd(x: Any, weight: Any, eps: float = 1e-5, *, offset: float = 0.0)
     for f64 x. Raises CallError.
     """
     where = call_site()
+    x, weight = _of_one_kind(x, weight)
     what = _checked(x, weight, eps, offset, where)
     return shell.located("rms_norm", where, _norm_and_invvar, what, x, weight)
 
@@ -144,10 +146,19 @@ class _What:
 def _checked(x: Any, weight: Any, eps: Any, offset: Any, where: SourceLocation) -> _What:
     """What the kernels are made for: the shape of a row, the types, and the numbers."""
     shell.check_targets("rms_norm", where)
-    dtype = shell.check_array("x", x, "rms_norm", where)
-    kind = shell.check_array("weight", weight, "rms_norm", where)
+    numpy = shell.is_numpy(x, weight)
+    dtype = shell.check_array("x", x, "rms_norm", where, numpy=numpy)
+    kind = shell.check_array("weight", weight, "rms_norm", where, numpy=numpy)
     shape = _checked_shape(x, weight, where)
     return _What(shape, dtype, kind, *_numbers(eps, offset, where))
+
+
+def _of_one_kind(x: Any, weight: Any) -> tuple[Any, Any]:
+    """Kernels run on NumPy's arrays as they are; beside one of JAX they become such."""
+    if shell.is_numpy(x, weight):
+        return x, weight
+    x, weight = (shell.as_jax(each)[0] if shell.is_numpy(each) else each for each in (x, weight))
+    return x, weight
 
 
 def _checked_shape(x: Any, weight: Any, where: SourceLocation) -> tuple[int, ...]:

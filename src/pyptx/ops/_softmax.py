@@ -42,9 +42,9 @@ class _Types(RowOp):
 
 
 class _Factors(NamedTuple):
-    """The exponent of the maximum, and 1 / S; of the logarithm log S."""
+    """M, and 1 / S; of the logarithm log S."""
 
-    start: Reg
+    maximum: Reg
     scale: Reg
     row: Scalars | None
 
@@ -83,20 +83,20 @@ class Softmax(_Types):
         return (self._element(m, v, v.row if self.limited else None),)
 
     def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> _Factors:
-        exponent, exponentials = total
+        maximum, exponentials = total
         limits = row if self.limited else None
         if self.masked:
-            exponent = finite(m, exponent)
+            maximum = finite(m, maximum)
             empty = ptx.inst[f"setp.eq.{m.dtype.name}"](exponentials, 0.0)
             exponentials = m.selp(1.0, exponentials, empty)
         scale = m.log(exponentials) if self.log else m.reciprocal(exponentials)
-        return _Factors(exponent, scale, limits)
+        return _Factors(maximum, scale, limits)
 
     def result(self, m: Math, v: Values, f: _Factors) -> tuple[Reg, ...]:
         x = self._element(m, v, f.row)
         if self.log:
-            return (m.not_positive(m.less(x, f.start, f.scale)),)  # but for rounding it is so
-        return (m.mul(m.exp_from(x, f.start), f.scale),)
+            return (m.not_positive(m.less(x, f.maximum, f.scale)),)  # but for rounding it is so
+        return (m.mul(m.exp_less(x, f.maximum), f.scale),)
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,8 @@ def _call(
     if mask is not None:
         what, x = replace(what, masked=True), _masked(x, mask, where)
     last = _last(x, positions) if what.causal else None
-    return shell.located(name, where, _softmax, what, *shell.as_jax(x, last))
+    y = shell.located(name, where, _softmax, what, *shell.as_jax(x, last))
+    return y if mask is None or not what.log else _only(y, *shell.as_jax(mask))
 
 
 def checked(
@@ -156,7 +157,7 @@ def _is_array(value: object) -> bool:
 def _masked(x: Any, mask: Any, where: SourceLocation) -> Any:
     """x with minus infinity where the mask is False."""
     kind = str(mask.dtype) if _is_array(mask) else type(mask).__name__
-    if kind != "bool":
+    if kind != "bool" or not _is_array(mask):
         raise CallError(f"where is {kind} and must be an array of booleans", location=where)
     if not shell.broadcasts(tuple(mask.shape), tuple(x.shape)):
         raise CallError(
@@ -167,11 +168,30 @@ def _masked(x: Any, mask: Any, where: SourceLocation) -> Any:
     return _jax.numpy.where(mask, x, _jax.numpy.asarray(-np.inf, x.dtype))
 
 
+@_jax.custom_vjp
+def _only(y: Any, mask: Any) -> Any:
+    """y, whose masked elements are constants: their cotangents do not count."""
+    del mask
+    return y
+
+
+def _only_fwd(y: Any, mask: Any) -> tuple[Any, Any]:
+    return y, mask
+
+
+def _only_bwd(mask: Any, g: Any) -> tuple[Any, None]:
+    return _jax.numpy.where(mask, g, 0).astype(g.dtype), None
+
+
+_only.defvjp(_only_fwd, _only_bwd)
+
+
 def _last(x: Any, positions: Any) -> Any:
     """The last column of each row that counts."""
     if positions is not None:
         # A column that is far from all others is no number of 32 bits away from them.
-        last = _jax.numpy.clip(shell.as_s32(*shell.as_jax(positions)), -1, x.shape[-1] - 1)
+        (last,) = shell.as_jax(shell.as_s32(positions))
+        last = _jax.numpy.clip(last, -1, x.shape[-1] - 1)
         return shell.of_rows_like(_jax.numpy.broadcast_to(last, x.shape[:-1]), x, x.ndim - 1)
     return _jax.lax.broadcasted_iota(np.int32, x.shape[:-1], x.ndim - 2)
 

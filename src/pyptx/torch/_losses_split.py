@@ -56,17 +56,26 @@ def loss(x: Any, labels: Any, axis: int, ignored: int | None, smoothing: float, 
         own, torch.where(there, label - first, -1).to(torch.int32).contiguous()
     )
     if ignored is not None:  # also where the row is not a number
-        found = [torch.where(label == ignored, 0.0, each) for each in found]
-    lse, picked, total = found
-    # The logarithms of all processes, by a sum in which every process has a place of its own.
-    mine = torch.arange(processes, device=lse.device) == process
-    both = torch.cat([torch.where(mine, lse[..., None], 0.0), torch.stack([picked, total], -1)], -1)
-    summed = _Sum.apply(both, mesh, axis)
-    of_all = torch.logsumexp(summed[..., :-2], -1)
-    value = of_all - (1 - smoothing) * summed[..., -2]
+        instead = (0.0, 1.0, 0.0, 0.0)
+        found = [torch.where(label == ignored, *each) for each in zip(instead, found, strict=True)]
+    maximum, exponentials, picked, total = found
+    # Those of all processes, by a sum in which every process has a place of its own.
+    mine = torch.arange(processes, device=maximum.device) == process
+    places = [torch.where(mine, each[..., None], 0.0) for each in (maximum, exponentials)]
+    summed = _Sum.apply(torch.cat([*places, torch.stack([picked, total], -1)], -1), mesh, axis)
+    maxima = summed[..., :processes].detach()
+    largest = maxima.amax(-1)
+    # Of minus infinities nothing can be subtracted.
+    largest = torch.where(largest == -torch.inf, 0.0, largest)
+    powers = (maxima - largest[..., None]).exp()
+    logarithm = (summed[..., processes:-2] * powers).sum(-1).log()
+    of_all = largest + logarithm
+    value = largest - (1 - smoothing) * summed[..., -2]
     if smoothing:  # a sum of minus infinities times nothing is no number
         value = value - smoothing / columns * summed[..., -1]
-    value = (value + z * of_all * of_all) * torch.where(there, 1.0, torch.nan).to(value.dtype)
+    value = (value + logarithm + z * of_all * of_all) * torch.where(there, 1.0, torch.nan).to(
+        value.dtype
+    )
     if ignored is not None:
         value = torch.where(label == ignored, 0.0, value)
     shape = torch.Size(x.shape[:-1])
@@ -130,7 +139,11 @@ def _check(x: Any, labels: Any, processes: int) -> None:
 
 @lru_cache(_OPERATIONS)
 def _part(columns: int, dtype: DType) -> Any:
-    """Of some columns logsumexp(x), x in the label's column or 0, and the sum of x."""
+    """Of some columns the maximum M, the sum of exp(x - M), x in the label's column or 0, and the
+    sum of x.
+
+    What is made of the first two does not depend on M, whose cotangent is not read.
+    """
     plain = plan.operation(Part(columns, dtype), (columns,))
     gradient = plan.operation(PartGradient(columns, dtype), (columns,))
 
@@ -142,13 +155,15 @@ def _part(columns: int, dtype: DType) -> Any:
         return found, (x, labels, found[0])
 
     def backward(saved: Any, *cotangents: Any) -> Any:
-        return gradient(*saved, *cotangents), None
+        return gradient(*saved, *cotangents[1:]), None
 
     def reference(x: Any, labels: Any) -> Any:
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
         here = (labels >= 0) & (labels < columns)
         at = labels.long().clamp(0, columns - 1)[..., None]
         picked = torch.where(here, wide.gather(-1, at)[..., 0], 0.0)
-        return torch.logsumexp(wide, -1), picked, wide.sum(-1)
+        maximum = wide.detach().amax(-1)
+        exponentials = (wide - maximum[..., None]).exp().sum(-1)
+        return maximum, exponentials, picked, wide.sum(-1)
 
     return differentiable(cross_entropy_part, forward, backward, reference=reference)

@@ -73,45 +73,23 @@ class Math:
             return ptx.inst.ex2.approx.ftz.f32(ptx.inst.mul.rn.f32(x, LOG2_E))
         return _exp(x)
 
-    def exponent(self, x: Reg) -> Reg:
-        """What `exp_from` and `power` take for a number: x, in f32 of the power of two."""
-        return ptx.inst.mul.rn.f32(x, LOG2_E) if self.dtype is f32 else x
+    def exp_less(self, x: Reg, y: Reg) -> Reg:
+        """e^(x - y), in f32 three instructions.
 
-    def exp_from(self, x: Reg, exponent: Reg) -> Reg:
-        """e^x over e^y, from the exponent of y, for x up to y. In f32 two instructions.
-
-        Its error is that of `exp` at x - y, but for a factor that all x of one y share.
+        `ex2` of x log2(e) - y log2(e) would be two, but the product that is rounded leaves an
+        error of up to 6e-8 |y|: a factor of 2^64 for y = 1e9.
         """
-        if self.dtype is f32:
-            power = ptx.inst.fma.rn.f32(x, LOG2_E, ptx.inst.neg.f32(exponent))
-            return ptx.inst.ex2.approx.ftz.f32(power)
-        return _exp(self.sub(x, exponent))
+        return self.exp(self.sub(x, y))
 
-    def power(self, exponent: Reg, other: Reg) -> Reg:
-        """e^x over e^y, from the exponents of both, for x up to y."""
-        difference = self.sub(exponent, other)
-        return ptx.inst.ex2.approx.ftz.f32(difference) if self.dtype is f32 else _exp(difference)
-
-    def less(self, x: Reg | float, exponent: Reg, more: Reg) -> Reg:
-        """x - y - more, from the exponent of y. In f32 two instructions.
-
-        The rounding of y's exponent is not in it, which is up to 6e-8 |y|, provided that it is in
-        `more`, too: the logarithm of a sum of `exp_from` the same exponent.
-        """
-        if self.dtype is f32:
-            away = ptx.inst.fma.rn.f32(x, LOG2_E, ptx.inst.neg.f32(exponent))
-            return self.fma(away, LN_2, self.neg(more))
-        return self.sub(self.sub(x, exponent), more)
+    def less(self, x: Reg | float, y: Reg, more: Reg) -> Reg:
+        """x - y - more."""
+        return self.sub(self.sub(x, y), more)
 
     def not_positive(self, x: Reg) -> Reg:
         """x, or 0 where it is larger; NaN stays."""
         if self.dtype is f32:
             return ptx.inst.min.NaN.f32(x, 0.0)
         return self.selp(0.0, x, ptx.inst.setp.gt.f64(x, 0.0))
-
-    def number(self, exponent: Reg, more: Reg) -> Reg:
-        """The number that has an exponent, plus `more`."""
-        return self.fma(exponent, LN_2 if self.dtype is f32 else 1.0, more)
 
     def reciprocal(self, x: Reg) -> Reg:
         """1 / x of a normal number: within one unit in the last place in f32, rounded in f64."""

@@ -116,11 +116,10 @@ class Sums(Statistic):
 
 @dataclass(frozen=True, slots=True)
 class MaxSumExp(Statistic):
-    """The maximum of a row as an exponent (`Math.exponent`), and the sum of exp(x - maximum).
+    """The maximum of a row, and the sum of exp(x - maximum).
 
     A term is (x,). Elements that a thread does not have are minus infinity (`Operand.pad`). A row
-    of nothing else has the maximum minus infinity and the sum 0. All sums are of powers of the
-    same rounded exponent, so its rounding changes nothing where they are divided by one another.
+    of nothing else has the maximum minus infinity and the sum 0.
     """
 
     count: int = 2
@@ -133,13 +132,13 @@ class MaxSumExp(Statistic):
         sums: list[Reg] = []
         for vector in vectors:  # one after the other, so that few elements are in registers at once
             values = [term[0] for term in vector.terms]
-            before, maximum = maximum, m.max(maximum, m.exponent(_largest(m, values)))
+            before, maximum = maximum, m.max(maximum, _largest(m, values))
             start = finite(m, maximum)
             if sums:
-                shrunk = m.power(before, start)
+                shrunk = m.exp_less(before, start)
                 sums = [m.mul(one, shrunk) for one in sums]
             for i, value in enumerate(values):
-                power = m.exp_from(value, start)
+                power = m.exp_less(value, start)
                 if len(sums) < chains:
                     sums.append(power)
                 else:
@@ -149,12 +148,12 @@ class MaxSumExp(Statistic):
     def combine(self, m: Math, parts: Sequence[Sequence[Reg]]) -> list[Reg]:
         maximum = _largest(m, [part[0] for part in parts])
         start = finite(m, maximum)
-        return [maximum, m.total([m.mul(part[1], m.power(part[0], start)) for part in parts])]
+        return [maximum, m.total([m.mul(part[1], m.exp_less(part[0], start)) for part in parts])]
 
     def over_warp(self, m: Math, values: list[Reg], *, width: int = 32) -> list[Reg]:
         maximum, total = reg.scalar(m.dtype, init=values[0]), values[1]
         ptx.warp.reduce_max(maximum, width=width)
-        scaled = m.mul(total, m.power(values[0], finite(m, maximum)))
+        scaled = m.mul(total, m.exp_less(values[0], finite(m, maximum)))
         return [maximum, ptx.warp.reduce_sum(scaled, width=width)]
 
 
