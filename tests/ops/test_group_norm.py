@@ -271,3 +271,11 @@ def test_the_whole_message(call, message):
     assert where == f"{__file__}:{call.__code__.co_firstlineno}"
     problem, _source, *notes = text.splitlines()
     assert "\n".join([problem, *notes]) == textwrap.dedent(message).strip()
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3])
+@pytest.mark.parametrize("value", [1234.567, -0.1, 1e30])
+def test_channels_of_one_number(groups, value):
+    """Their mean is that number, exactly."""
+    y = ops.group_norm(jnp.full((2, 6, 5), value, jnp.float32), groups)
+    np.testing.assert_array_equal(y, np.zeros((2, 6, 5), np.float32))

@@ -234,6 +234,59 @@ CASES = {
           help: add_layer_norm(x, residual, dropout_rate=0.1, dropout_key=jax.random.key(0))
         """,
     ),
+    "a scale that is no f32": (
+        lambda: ops.softmax(X, scale=1e300),
+        """
+        scale is 1e+300, and must be at most 3.4028234663852886e+38, as f32 is
+          help: softmax(x, scale=0.125)
+        """,
+    ),
+    "an eps that is no f32": (
+        lambda: ops.layer_norm(X, eps=10**40),
+        f"""
+        eps is {10**40}, and must be at most 3.4028234663852886e+38, as f32 is
+          help: layer_norm(x, eps=1e-5)
+        """,
+    ),
+    "an offset that is no f32": (
+        lambda: ops.rms_norm(X, jnp.ones(6), offset=-1e39),
+        """
+        offset is -1e+39, and must be at most 3.4028234663852886e+38, as f32 is
+          help: rms_norm(x, weight, offset=1.0)
+        """,
+    ),
+    "a mask that is one boolean": (
+        lambda: ops.softmax(X, where=True),
+        "where is bool and must be an array of booleans",
+    ),
+    "an axis that is no number": (
+        lambda: ops.softmax(X, axis=np.array([1, 1])),
+        """
+        axis is array([1, 1]) and x has shape (4, 6); rows are the last dimension
+          help: softmax(jax.numpy.moveaxis(x, axis, -1)), and back
+        """,
+    ),
+    "an axis that is true": (
+        lambda: ops.softmax(X, axis=True),
+        """
+        axis is True and x has shape (4, 6); rows are the last dimension
+          help: softmax(jax.numpy.moveaxis(x, axis, -1)), and back
+        """,
+    ),
+    "a mesh axis that is a number": (
+        lambda: ops.cross_entropy(X, jnp.zeros(4, int), axis_name=3),
+        """
+        there is no mesh axis 3 here
+          help: call it inside jax.shard_map
+        """,
+    ),
+    "no number of groups": (
+        lambda: ops.group_norm(X, None),
+        """
+        num_groups is None and must be an integer
+          help: group_norm(x, 32)
+        """,
+    ),
     "no scale": (lambda: ops.softmax(X, scale=0), "scale is 0 and must be positive"),
     "a negative scale": (
         lambda: ops.log_softmax(X, scale=-1.0),

@@ -76,7 +76,7 @@ def cross_entropy(
         raise CallError(problem, location=where)
     try:
         _jax.lax.axis_size(axis_name)
-    except NameError:
+    except (NameError, ValueError, TypeError):
         problem = f"there is no mesh axis {axis_name!r} here"
         raise CallError(
             problem, location=where, notes=(("help", "call it inside jax.shard_map"),)

@@ -98,6 +98,9 @@ def _call(
 ) -> Any:
     arguments = "x, num_groups" if name == "group_norm" else "x"
     eps = shell.number("eps", eps, f"{name}({arguments}, eps=1e-5)", where)
+    if groups is None and name == "group_norm":
+        problem = "num_groups is None and must be an integer"
+        raise CallError(problem, location=where, notes=(("help", "group_norm(x, 32)"),))
     what, axis = _checked(name, x, groups, weight, bias, eps, axis, where)
     if 0 in x.shape:
         return x
@@ -178,7 +181,8 @@ def kept(what: _What, x: Any, weight: Any, bias: Any) -> tuple[Any, Any, Any]:
     """The norm, with what its gradient needs: the mean and r of each group."""
     means, squares = what.run(ChannelMoments, x)
     each = what.of_groups(means)
-    mean = each.mean(-1)
+    # Distances from one of them are small numbers, and zeros where all channels are one number.
+    mean = each[..., 0] + (each - each[..., :1]).mean(-1)
     between = ((each - mean[..., None]) ** 2).sum(-1) * what.size
     variance = (what.of_groups(squares).sum(-1) + between) / _elements(what)
     r = _jax.lax.rsqrt(variance + what.eps)

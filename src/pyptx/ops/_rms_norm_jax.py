@@ -23,6 +23,7 @@ from pyptx._source import SourceLocation, call_site
 from pyptx.ops import _jax as shell
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
 from pyptx.ops.rowwise import plan
+from pyptx.ops.rowwise.arithmetic import LARGEST, as_float
 from pyptx.types import DType, f32, f64
 
 _jax: Any = jax  # for what JAX annotates in part
@@ -209,8 +210,10 @@ def _number(name: str, value: object, where: SourceLocation) -> float:
         problem = f"{name} is traced; it is part of the kernel and must be known when it is built"
     elif isinstance(value, bool) or not isinstance(value, numbers.Real):
         problem = f"{name} is {value!r} and must be a Python or NumPy number"
+    elif LARGEST < abs(found := as_float(value)) < math.inf:
+        problem = shell.too_large(name, value)
     else:
-        return float(value)
+        return found
     raise CallError(problem, location=where, notes=(("help", _EXAMPLES[name]),))
 
 

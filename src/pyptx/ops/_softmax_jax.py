@@ -116,7 +116,8 @@ def checked(
 ) -> What:
     shell.check_targets(name, where)
     dtype = shell.check_array("x", x, name, where)
-    if x.ndim == 0 or axis not in (-1, x.ndim - 1):
+    integer = hasattr(axis, "__index__") and not isinstance(axis, (bool, np.ndarray))
+    if not integer or x.ndim == 0 or axis not in (-1, x.ndim - 1):
         raise CallError(
             f"axis is {axis!r} and x has shape {tuple(x.shape)}; rows are the last dimension",
             location=where,

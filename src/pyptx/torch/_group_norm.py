@@ -168,7 +168,8 @@ def _kept(what: _What, x: Any, weight: Any, bias: Any) -> tuple[Any, Any, Any]:
     """The norm, with the mean and r of each group."""
     means, squares = what.run(ChannelMoments, x)
     each = what.of_groups(means)
-    mean = each.mean(-1)
+    # Distances from one of them are small numbers, and zeros where all channels are one number.
+    mean = each[..., 0] + (each - each[..., :1]).mean(-1)
     between = ((each - mean[..., None]) ** 2).sum(-1) * what.size
     r = torch.rsqrt((what.of_groups(squares).sum(-1) + between) / what.elements + what.eps)
     scale, shift = what.of_channels(r), torch.zeros_like(means)

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from pyptx import Reg, ptx, reg
 from pyptx.types import DType, f32, f64, s32
 
 LOG2_E: Final = 1.4426950408889634
 LN_2: Final = 0.6931471805599453
+LARGEST: Final = (2 - 2.0**-23) * 2.0**127
+"""Of f32."""
+
+
+def as_float(value: Any) -> float:
+    """A number as a float: infinity where it is an integer beyond the largest."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 class Math:
