@@ -163,10 +163,6 @@ class CrossEntropy(_Types):
     def _regularized(self, m: Math, loss: Reg, lse: Reg) -> Reg:
         return m.fma(m.mul(lse, lse), self.z, loss) if self.z else loss
 
-    def result(self, m: Math, v: Values, f: _Found) -> tuple[Reg, ...]:
-        del m, v, f
-        return ()
-
     def row_result(self, m: Math, f: _Found) -> tuple[Reg, ...]:
         del m
         return f.loss, *(f.kept if self.kept else ())
@@ -266,10 +262,6 @@ class Part(RowOp):
     def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> tuple[Reg, ...]:
         del m
         return total[0], total[1], row.picked, total[2]
-
-    def result(self, m: Math, v: Values, f: tuple[Reg, ...]) -> tuple[Reg, ...]:
-        del m, v, f
-        return ()
 
     def row_result(self, m: Math, f: tuple[Reg, ...]) -> tuple[Reg, ...]:
         del m

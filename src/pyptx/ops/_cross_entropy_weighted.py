@@ -94,10 +94,6 @@ class WeightedCrossEntropy(Logits):
         loss = checked(m, row.label, loss, self.columns, self.ignored)
         return _Found(loss, maximum, exponentials, weights)
 
-    def result(self, m: Math, v: Values, f: _Found) -> tuple[Reg, ...]:
-        del m, v, f
-        return ()
-
     def row_result(self, m: Math, f: _Found) -> tuple[Reg, ...]:
         del m
         return tuple(f)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pyptx import Reg
 from pyptx.ops.rowwise.arithmetic import Math
@@ -63,10 +62,6 @@ class ChannelMoments(_OfChannels):
         del m, row
         _, mean, squares = total
         return mean, squares
-
-    def result(self, m: Math, v: Values, f: Any) -> tuple[Reg, ...]:
-        del m, v, f
-        return ()
 
     def row_result(self, m: Math, f: tuple[Reg, Reg]) -> tuple[Reg, ...]:
         del m
@@ -124,10 +119,6 @@ class ChannelSums(_OfChannels):
     def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> tuple[Reg, ...]:
         del m, row
         return tuple(total)
-
-    def result(self, m: Math, v: Values, f: Any) -> tuple[Reg, ...]:
-        del m, v, f
-        return ()
 
     def row_result(self, m: Math, f: tuple[Reg, ...]) -> tuple[Reg, ...]:
         del m

@@ -13,6 +13,8 @@ from types import SimpleNamespace
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from pyptx import Reg, ptx, reg
+from pyptx._source import call_site
+from pyptx.errors import LanguageError, UnknownNameError
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.statistics import Statistic, Term
 from pyptx.types import DType, s32
@@ -97,8 +99,11 @@ class Vectors:
         """The elements of an operand, in registers of the type to compute with."""
         if name not in self._unpacked:
             if name not in self._unpack:
-                names = " ".join(self._unpack)
-                raise AttributeError(f"there is no operand {name!r} here; there are: {names}")
+                raise UnknownNameError(
+                    f"v.{name} is no input per element or column",
+                    location=call_site(),
+                    notes=(("names", " ".join(self._unpack)),),
+                )
             self._unpacked[name] = self._unpack[name]()
         return self._unpacked[name]
 
@@ -152,7 +157,12 @@ class Values:
     @property
     def row(self) -> Scalars:
         """The inputs per row, by name."""
-        assert self._vectors.row is not None, "RowOp.term_reads_row is False"
+        if self._vectors.row is None:
+            raise LanguageError(
+                "v.row has no inputs per row here",
+                location=call_site(),
+                notes=(("help", "term_reads_row = True, if term needs them"),),
+            )
         return self._vectors.row
 
     def is_in(self, column: Reg) -> Reg:
@@ -257,8 +267,9 @@ class RowOp(ABC):  # most operations leave some formulas out
         raise NotImplementedError
 
     def result(self, m: Math, v: Values, f: Any) -> tuple[Reg, ...]:
-        """An element of each output per element, in order."""
-        raise NotImplementedError
+        """An element of each output per element, in order; `()` where there is no such output."""
+        del m, v, f
+        return ()
 
     def row_result(self, m: Math, f: Any) -> tuple[Reg, ...]:
         """A number for each output per row, or per block if `span` is that, in order."""

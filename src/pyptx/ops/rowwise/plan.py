@@ -15,7 +15,7 @@ from typing import Any, Final
 from pyptx import CallError, Kernel, KernelSequence, device, lowered_for
 from pyptx._target import Target
 from pyptx.device import KIB, WARP
-from pyptx.ops.rowwise import cluster_sizes, measured, sizes
+from pyptx.ops.rowwise import checks, cluster_sizes, measured, sizes
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.plan_sums import FEW_ROWS_MEASURED, by_cluster, with_sums
@@ -46,8 +46,9 @@ def operation(op: RowOp, shape: tuple[int, ...], results: tuple[DType, ...] = ()
     """The operation on rows of a shape, on whatever it is lowered for.
 
     It takes and gives arrays in the order of `op.inputs` and `op.outputs`; `results` are the types
-    of those that are sums over rows.
+    of those that are sums over rows. Raises SpecError and CallError (`checks.check`).
     """
+    checks.check(op, shape, results)
     rows = Rows(shape, types_of(op), op.compute)
 
     def on_targets(*arrays: Any) -> Any:

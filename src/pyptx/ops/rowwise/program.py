@@ -8,6 +8,7 @@ from typing import Any
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx
 from pyptx.ops._parameters import with_parameters
+from pyptx.ops.rowwise.formula_checks import with_checks
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, Operand, Per, RowOp, Scalars, Vectors
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.vectors import Vector
@@ -29,7 +30,7 @@ class Arrays:
     """The tensors of a kernel, by the operands' names, and how their elements are moved."""
 
     def __init__(self, op: RowOp, rows: Rows, tensors: dict[str, Tensor]) -> None:
-        self.op = op
+        self.op = with_checks(op)
         self.rows = rows
         self.tensors = tensors
 

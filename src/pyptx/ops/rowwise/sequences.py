@@ -86,7 +86,8 @@ def finished(
     }
 
     def in_two_steps(*arrays: Any) -> tuple[Any, ...]:
-        found: list[Any] = list(partial(*arrays))
+        returned: Any = partial(*arrays)
+        found: list[Any] = [returned] if len(op.outputs) == 1 else list(returned)
         counted = arrays[[operand.name for operand in op.inputs].index(like.name)]
         for dtype, own in places.items():
             added: Any = finish[dtype](*(found[i] for i in own), counted)

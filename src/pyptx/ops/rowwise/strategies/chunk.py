@@ -72,7 +72,7 @@ class Chunk:
         self,
         operands: Sequence[Operand],
         loads: Sequence[Callable[[], list[list[Reg]]]],
-        row: Scalars,
+        row: Scalars | None,
     ) -> list[list[Values]]:
         """The elements of each of the thread's vectors, and of the ends; `loads` may be late."""
         sizes = [self.part.rows.group] * len(self.active) + [1] * (self.ends is not None)

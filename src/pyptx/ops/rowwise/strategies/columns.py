@@ -112,16 +112,16 @@ class Columns:
         ]
         return op.statistic.of_thread(m, terms)
 
-    def write(self, i: int, row: Held, f: Any) -> None:
+    def write(self, i: int, row: Held, f: Any, scalars: Scalars | None = None) -> None:
         """Write the thread's vectors of the i-th row's outputs, and add to its sums."""
         with nullcontext() if self._zeros else ptx.if_(row.there):
-            self._write(i, row, f)
+            self._write(i, row, f, scalars)
 
-    def _write(self, i: int, row: Held, f: Any) -> None:
+    def _write(self, i: int, row: Held, f: Any, scalars: Scalars | None) -> None:
         op, m = self.op, self.m
         for k, ok in enumerate(self._active):
             found: list[tuple[Reg, ...]] = []
-            for v, sums in zip(self._values(row, k), self._sums[k], strict=True):
+            for v, sums in zip(self._values(row, k, scalars), self._sums[k], strict=True):
                 found.append(op.result(m, v, f))
                 op.accumulate(m, sums, v, f)
             there = row.there if ok is None else row.there & ok

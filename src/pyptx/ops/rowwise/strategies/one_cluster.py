@@ -164,7 +164,7 @@ class _Cta:
             for i, ((scalars, held), total) in enumerate(zip(found, totals, strict=True)):
                 f = self.op.factors(self.m, total, scalars)
                 self._store_row(i, held, f)
-                columns.write(i, held, f)
+                columns.write(i, held, f, scalars)
             row += self.shape.stride
             self._advance()
         if exchange is not None:

@@ -316,6 +316,7 @@ class _Thread:
                         found.append(op.result(m, v, f))
                         op.accumulate(m, sums, v, f)
                     self._store(ys, j, k, found, ok)
+                self._store_row(m, f, j)
             turn += 1
             with ptx.if_((turn & (blocks - 1)) == 0):
                 far.add(flat)

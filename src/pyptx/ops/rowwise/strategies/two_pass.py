@@ -207,7 +207,8 @@ def _statistics(arrays: Arrays, count: int) -> None:
     for load, operand in zip(loads, operands, strict=True):
         if operand.per == ELEMENT:
             load()
-    values = chunk.values(operands, loads, load_scalars(m, scalars, pointers, row))
+    known = load_scalars(m, scalars, pointers, row) if op.term_reads_row else None
+    values = chunk.values(operands, loads, known)
     terms = [
         Terms([op.term(m, v) for v in vector], ok)
         for vector, ok in zip(values, chunk.there, strict=True)

@@ -215,7 +215,9 @@ class _Team:
         if key in self._held:
             return self._held[key]
         offset = place.offset * operand.dtype.bytes
-        words = vector.load("global", place.moved[operand.name], offset, pred=place.active)
+        words = vector.load(
+            "global", place.moved[operand.name], offset, pred=place.active, pad=operand.pad
+        )
         if self.shape.held:
             self._held[key] = words
         return words
