@@ -35,15 +35,10 @@ from pyptx._operands import (
     Variable,
     Vector,
 )
-from pyptx._target import PTX_FOR_TARGET, PtxVersion, Target
+from pyptx._target import PTX_FOR_TARGET, PTX_VERSIONS, PtxVersion, Target
 from pyptx.types import DTYPES
 
-VERSIONS: Final = tuple(
-    PtxVersion(major, minor)
-    for major, minors in ((6, range(3, 6)), (7, range(9)), (8, range(9)), (9, range(6)))
-    for minor in minors
-)
-"""PTX versions from that of the oldest target on."""
+VERSIONS: Final = PTX_VERSIONS
 
 _ERROR: Final = re.compile(r"line (\d+); (?:error|fatal)\s*: (.*)")
 _NEWEST: Final = re.compile(r"current version is '(\d+\.\d+)'")

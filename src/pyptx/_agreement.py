@@ -170,7 +170,8 @@ def check_aliases(
     aliases: Iterable[tuple[int, int]],
     name: str,
 ) -> None:
-    """Inputs and outputs that share a buffer have one spec. Raises SpecError."""
+    """Inputs and outputs share buffers in pairs, each of one spec. Raises SpecError."""
+    shared: dict[int, int] = {}
     for source, target in aliases:
         if not (0 <= source < len(in_specs) and 0 <= target < len(out_specs)):
             raise SpecError(
@@ -181,6 +182,12 @@ def check_aliases(
             raise SpecError(
                 f"input {source} is {in_specs[source]!r} and output {target} is "
                 f"{out_specs[target]!r}: tensors that share a buffer need one spec"
+            )
+        other = shared.setdefault(target, source)
+        if other != source:
+            raise SpecError(
+                f"input_output_aliases has {other}: {target} and {source}: {target}: an output "
+                "shares its buffer with one input"
             )
         output = out_specs[target]
         if isinstance(output, Tile) and output.init is not None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import Any, TypeAlias, cast
+from typing import Any, SupportsIndex, TypeAlias, cast
 
 from pyptx import _expressions as expressions
 from pyptx._dims import Comparison, Dim, Extent, as_extent, known_names, maximum, minimum
@@ -35,7 +36,7 @@ def resolve_grid(grid: Grid, dims: Mapping[str, Any]) -> tuple[Extent, Extent, E
     `dims` may have compile-time keywords too. Raises SpecError.
     """
     values: object = _call_grid(grid, dims) if callable(grid) else grid
-    values = (values,) if isinstance(values, (int, Dim, str)) else values
+    values = (values,) if isinstance(values, (Dim, str)) or _is_integer(values) else values
     sizes = cast("Sequence[object]", values if isinstance(values, (tuple, list)) else ())
     if not 1 <= len(sizes) <= 3:
         raise SpecError(f"grid= gives {values!r}; a grid is one to three sizes (x, y, z)")
@@ -44,6 +45,15 @@ def resolve_grid(grid: Grid, dims: Mapping[str, Any]) -> tuple[Extent, Extent, E
         if isinstance(size, int) and size < 0:
             raise SpecError(f"grid= gives ({x}, {y}, {z}); a size is not negative")
     return x, y, z
+
+
+def _is_integer(value: object) -> bool:
+    """Whether it is an int or an integer of NumPy."""
+    try:
+        operator.index(cast("SupportsIndex", value))
+    except TypeError:
+        return False
+    return True
 
 
 def known_sizes(option: str, given: object, dims: Mapping[str, Any]) -> object:

@@ -86,6 +86,13 @@ def _targets(table: str) -> dict[Target, PtxVersion]:
     }
 
 
+PTX_VERSIONS: Final = tuple(
+    PtxVersion(major, minor)
+    for major, minors in ((6, range(3, 6)), (7, range(9)), (8, range(9)), (9, range(6)))
+    for minor in minors
+)
+"""From that of the first target on, to the one that the instruction table is complete for."""
+
 # Source: PTX ISA, "Release Notes" and ".target"; checked against the assembler by the test suite.
 PTX_FOR_TARGET: Final = _targets("""
     sm_75   6.3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
@@ -10,12 +10,15 @@ from typing import Final
 from pyptx import device
 from pyptx._ir import Instruction, Kernel, Module, Place
 from pyptx._isa.model import Form
-from pyptx._operands import Label, Register, Targets, registers_of
+from pyptx._operands import Immediate, Label, Operand, Register, Targets, registers_of
 from pyptx._target import Target
 from pyptx.errors import LanguageError, SpecError
 
 ENDS: Final = frozenset(("ret", "exit", "trap"))
 """Opcodes after which a thread without a guard runs nothing more."""
+
+_SCALE_D: Final = "scaleD"
+"""The operand of `wgmma` that says whether D is added."""
 
 
 def verify(module: Module) -> None:
@@ -135,12 +138,48 @@ class _Block:
     written: set[int] = field(default_factory=set[int])
     successors: list[int] = field(default_factory=list[int])
 
-    def append(self, instruction: Instruction) -> None:
+    def append(self, instruction: Instruction, never: Container[int]) -> None:
+        """Add what runs next; `never` are the predicates that never hold."""
         reads, writes = reads_and_writes(instruction)
+        if _SCALE_D in _names(instruction.form) and _is_false(_scale_d(instruction), never):
+            reads = tuple(register for register in reads if register not in writes)
         for register in reads:
             if register.index not in self.written:
                 self.exposed.setdefault(register.index, (register, instruction))
         self.written.update([register.index for register in writes])
+
+
+@cache
+def _names(form: Form) -> tuple[str, ...]:
+    return tuple(operand.name for operand in form.operands)
+
+
+def _scale_d(instruction: Instruction) -> Operand:
+    """Whether `wgmma` adds D, which it otherwise does not read."""
+    return instruction.operands[_names(instruction.form).index(_SCALE_D)]
+
+
+def _is_false(operand: Operand, never: Container[int]) -> bool:
+    if type(operand) is Immediate:
+        return operand.bits == 0
+    return type(operand) is Register and operand.index in never
+
+
+def _never_true(kernel: Kernel) -> frozenset[int]:
+    """The predicates that nothing sets but comparisons of a number with itself by `setp.ne`."""
+    constant: set[int] = set()
+    others: set[int] = set()
+    for statement in kernel.body:
+        if isinstance(statement, Place):
+            continue
+        _, *compared = statement.operands or (None,)
+        one = compared[0] if len(compared) == 2 and compared[0] == compared[1] else None
+        same = statement.form.opcode == "setp" and statement.modifiers[0] == "ne"
+        numbers = same and type(one) is Immediate and one.dtype.is_integer
+        (constant if numbers else others).update(
+            register.index for register in reads_and_writes(statement)[1]
+        )
+    return frozenset(constant - others)
 
 
 def unset_reads(kernel: Kernel) -> Iterator[tuple[Register, Instruction]]:
@@ -181,6 +220,7 @@ def _unset(register: Register, instruction: Instruction) -> LanguageError:
 def _blocks(kernel: Kernel) -> list[_Block]:
     """The basic blocks, with the blocks that may run next."""
     blocks = [_Block()]
+    never = _never_true(kernel)
     starts: dict[Label, int] = {}
     jumps: list[tuple[_Block, Label]] = []
     for statement in kernel.body:
@@ -190,7 +230,7 @@ def _blocks(kernel: Kernel) -> list[_Block]:
             block.successors.append(len(blocks))
             blocks.append(_Block())
             continue
-        block.append(statement)
+        block.append(statement, never)
         targets = branch_labels(statement)
         if targets or statement.form.opcode in ENDS:
             jumps += ((block, label) for label in targets)

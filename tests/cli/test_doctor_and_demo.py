@@ -18,6 +18,12 @@ def test_help_names_every_command(pyptx):
         assert re.search(rf"(?m)^  {command} +[A-Z].*\.", done.out)
 
 
+def test_the_version(pyptx):
+    done = pyptx("--version")
+    assert (done.status, done.out, done.err) == (0, f"pyptx {package.__version__}\n", "")
+    assert pyptx("isa", "ld.global.v4", "--version", "8.6").status == 0  # that of PTX
+
+
 def test_an_unknown_command_is_an_error(pyptx):
     done = pyptx("frobnicate")
     assert done.status == 2
@@ -70,6 +76,16 @@ def test_the_demo_checks_and_shows_everything(process):
         assert f"\n{shown}" in done.out
     assert "rms_norm: no findings" in done.out
     assert "memory of rms_norm, per Python line" in done.out
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [("100", "100 columns are not a multiple of 128"), ("12799999999872", "Unable to allocate .*")],
+)
+def test_the_demo_of_sizes_that_its_kernel_does_not_take(process, columns, said):
+    done = process("demo", "--rows", "3", "--columns", columns)
+    assert (done.status, done.out) == (1, "")
+    assert re.fullmatch(f"error: --rows 3 --columns {columns}: {said}\n", done.err)
 
 
 WRONG = """

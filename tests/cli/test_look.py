@@ -2,6 +2,8 @@
 
 import re
 
+import numpy as np
+
 AXPY = "examples/first_kernel.py"
 RMS = "examples/hopper/rms_norm.py:build(4, 512)"
 
@@ -38,6 +40,41 @@ def test_show_takes_a_call_that_makes_a_kernel_and_another_target(pyptx):
     done = pyptx("show", "examples/hopper/rms_norm.py:build(4, 512, eps=1e-5)", "--arch", "sm_100a")
     assert done.status == 0
     assert "rms_norm for sm_100a" in done.err
+
+
+BRANCHES = """
+    from pyptx import Tile, kernel, ptx
+    from pyptx.types import f32
+
+    @kernel(in_specs=(Tile("N", f32),), out_specs=(Tile("N", f32),), block="N")
+    def k(X, Y):
+        Y[ptx.special.tid.x()] = 80.0 if str(ptx.target()).startswith("sm_8") else 90.0
+"""
+
+
+def test_show_prints_the_text_for_the_target_that_is_named(pyptx, program):
+    file = program(BRANCHES)
+    old = pyptx("show", f"{file}:k", "--dim", "N=32", "--arch", "sm_80")
+    assert "\n.target sm_80\n" in old.out
+    assert "0f42A00000" in old.out  # 80.0
+    assert "k for sm_80" in old.err
+    new = pyptx("show", f"{file}:k", "--dim", "N=32")
+    assert "\n.target sm_90a\n" in new.out
+    assert "0f42B40000" in new.out  # 90.0
+
+
+def test_check_traces_for_the_target_that_is_named(pyptx, program):
+    file = program(BRANCHES.replace("90.0", "ptx.wgmma.fence() or 90.0"))
+    assert pyptx("check", file, "--dim", "N=32").status == 0
+    done = pyptx("check", file, "--dim", "N=32", "--arch", "sm_80")
+    assert re.search(r"(?m)^k +sm_80 +7\.0 ", done.out), done.out
+
+
+def test_show_of_a_target_that_is_none_prints_the_error_alone(pyptx):
+    done = pyptx("show", AXPY, "--dim", "N=1000", "--arch", "sm_99")
+    assert (done.status, done.out) == (1, "")
+    assert done.err.startswith("error: unknown target 'sm_99'; known: sm_75 ")
+    assert done.err.count("\n") == 1
 
 
 def test_what_show_prints_is_a_file_that_check_and_show_take(pyptx, tmp_path):
@@ -136,6 +173,52 @@ def test_check_lists_each_kernel(pyptx):
     done = pyptx("check", RMS)
     assert done.status == 0
     assert re.search(r"(?m)^rms_norm +sm_90a +8\.0 +\d+ +0 +none", done.out)
+
+
+SEVERAL = """
+    from pyptx import Tile, kernel, ptx
+    from pyptx.types import f32
+
+    @kernel(in_specs=(Tile("N", f32),), out_specs=(Tile("N", f32),), block="T")
+    def one(X, Y, *, T=64):
+        Y[ptx.special.tid.x()] = X[0] * T
+
+    @kernel(in_specs=(Tile("M", f32),), out_specs=(Tile("M", f32),), block="M")
+    def two(Z, Y):
+        Y[ptx.special.tid.x()] = Z[0]
+"""
+
+
+def test_a_size_is_that_of_the_kernels_that_have_it(pyptx, program):
+    file = program(SEVERAL)
+    sizes = ("--dim", "N=32", "--dim", "M=64", "--dim", "T=32")
+    done = pyptx("check", file, *sizes)
+    assert (done.status, done.err) == (0, "")
+    assert re.findall(r"(?m)^(one|two) +sm_90a", done.out) == ["one", "two"]
+    assert pyptx("show", file, *sizes).out.count(".visible .entry ") == 2
+    done = pyptx("run", file, *sizes, "--input", f"Z={_saved(file)}")
+    assert re.findall(r"(?m)^(one|two): no findings", done.out) == ["one", "two"]
+
+
+def _saved(program):
+    """The name of a file of 64 ones."""
+    path = f"{program}.npy"
+    np.save(path, np.ones(64, np.float32))
+    return path
+
+
+def test_a_size_or_input_that_no_kernel_has(pyptx, program):
+    sizes = (program(SEVERAL), "--dim", "N=32", "--dim", "M=64")
+    for command in ("check", "show"):
+        done = pyptx(command, *sizes, "--dim", "Q=32")
+        assert done.err == "error: one has no dimension or keyword Q\n  legal: N T\n"
+    done = pyptx("run", *sizes, "--dim", "Q=32")
+    assert done.err == "error: one has no compile-time keyword Q\n  legal: T\n"
+    done = pyptx("run", *sizes, "--input", "Q=0:1")
+    assert done.err == "error: one has no input Q\n  inputs: X\n"
+    assert pyptx("check", *sizes[:-1], "N=32").err == (
+        "error: two needs a size for M\n  help: --dim M=...\n"
+    )
 
 
 def test_check_shows_an_error_of_the_language_as_a_message(pyptx, program):

@@ -71,6 +71,13 @@ def test_a_kernel_is_run_on_random_arrays(pyptx):
     assert "first_kernel.py:" in done.out
 
 
+def test_arrays_that_do_not_fit_into_memory(pyptx):
+    for size, said in (("9" * 13, "Unable to allocate .*"), ("9" * 30, "Maximum allowed .*")):
+        done = pyptx("run", "examples/first_kernel.py", "--dim", f"N={size}")
+        assert (done.status, done.out) == (1, "")
+        assert re.fullmatch(f"error: there is no array for \\w of axpy: {said}\n", done.err)
+
+
 def test_a_kernel_that_reads_beyond_its_input(pyptx, program):
     file = program("""
         from pyptx import Tile, kernel, ptx, reg

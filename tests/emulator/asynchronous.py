@@ -86,6 +86,17 @@ COPIES = {
         f"{LOAD} [tile], [%rd1+144], 128, [bar]", f"{LOAD} [tile], [%rd1+128], 128, [bar]",
         at="cp.async.bulk", always=True,
     ),
+    "a bulk copy of some bytes where one of none is allowed": Case(
+        "out-of-bounds",
+        START + "BUG\n" + f"@!%p1 bra wait\n{LOAD} [tile+1024], [%rd1+256], %r8, [bar]\n{EXPECT} [bar], %r8" + WAIT,
+        "mov.u32 %r8, 16", "mov.u32 %r8, 0", at="cp.async.bulk", always=True,
+    ),
+    "a bulk store of some bytes where one of none is allowed": Case(
+        "out-of-bounds",
+        START + "st.shared.u32 [%r6], %r1\nfence.proxy.async\nbar.sync 0\nBUG\n@!%p1 bra done\n"
+        f"{STORE} [%rd2+4096], [tile+1024], %r8\ncp.async.bulk.commit_group\ncp.async.bulk.wait_group 0\ndone:",
+        "mov.u32 %r8, 16", "mov.u32 %r8, 0", at="cp.async.bulk.global", always=True,
+    ),
     "a bulk copy past the end of shared memory": Case(
         "out-of-bounds", START + "@!%p1 bra wait\nBUG\n" + f"{EXPECT} [bar], 128" + WAIT,
         f"{LOAD} [bar+16], [%rd1], 128, [bar]", f"{LOAD} [tile+896], [%rd1], 128, [bar]",
@@ -143,6 +154,10 @@ COPIES = {
     "a prefetch of a size that is no multiple of 16": Case(
         "bad-copy", "BUG\ncp.async.bulk.prefetch.L2.global [%rd1], %r8",
         "mov.u32 %r8, 24", "mov.u32 %r8, 32", at="prefetch", always=True,
+    ),
+    "a prefetch of some bytes where one of none is allowed": Case(
+        "bad-copy", "BUG\ncp.async.bulk.prefetch.L2.global [%rd1+8], %r8",
+        "mov.u32 %r8, 16", "mov.u32 %r8, 0", at="prefetch", always=True,
     ),
     "a source that is larger than what is copied": Case(
         "bad-copy",

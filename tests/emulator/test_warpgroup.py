@@ -16,7 +16,7 @@ import pytest
 
 from pyptx import Layout, Tile, kernel, ptx, reg, smem
 from pyptx._layouts import Swizzle, fragments
-from pyptx.types import bf16, f32, u32
+from pyptx.types import bf16, f32, s8, s32, u32
 
 from . import tensor_sums
 from .harness import device, kinds, output, run
@@ -57,6 +57,99 @@ def test_a_in_registers():
         done = idioms.registers_times_shared().emulate(a, b, **policy)
         assert not done.report.findings
         np.testing.assert_array_equal(idioms.values(done.outputs[0], "f32"), wanted)
+
+
+def unset_sums(scale_d, *, depth=32, columns=8, kind=bf16, sums_in=f32, at_run_time=False):
+    """A product whose accumulators nothing sets before the first instruction.
+
+    `scale_d(k, s)` says of each whether D is added, k values from the first on; s is a u32 that the
+    kernel loads. `at_run_time`: the first values are multiplied twice, in a loop, and k is a
+    register.
+    """
+    step = 32 // kind.bytes
+
+    @kernel(
+        in_specs=(Tile(64, depth, kind), Tile(columns, depth, kind), Tile(1, u32)),
+        out_specs=(Tile(64, columns, sums_in),),
+        block=128,
+        arch="sm_90a",
+    )
+    def product_of_unset_sums(A, B, S, D):
+        thread = reg.from_(ptx.special.tid.x(), u32)
+        tiles = [smem.wgmma_tile(kind, (rows, depth)) for rows in (64, columns)]
+        for tile, x in zip(tiles, (A, B), strict=True):
+            for i in ptx.range_(thread, x.shape[0] * depth, 128, dtype=u32):
+                tile[i // depth, i % depth] = x[i // depth, i % depth]
+        ptx.fence.proxy_async("shared::cta")
+        ptx.bar.sync()
+        s, sums = S[0], reg.wgmma_frag(n=columns, dtype=sums_in)
+
+        def multiply(first, k):
+            a, b = (ptx.wgmma.descriptor(tile, k=first) for tile in tiles)
+            ptx.wgmma.mma_async(
+                shape=(64, columns, step), dtype_d=sums_in, dtype_a=kind, dtype_b=kind, d=sums,
+                a=a, b=b, scale_d=scale_d(k, s),
+            )  # fmt: skip
+
+        ptx.wgmma.fence()
+        if at_run_time:
+            for k in ptx.range_(0, 2, dtype=u32):
+                multiply(0, k)
+        else:
+            for k in range(0, depth, step):
+                multiply(k, k)
+        ptx.wgmma.commit_group()
+        ptx.wgmma.wait_group(0)
+        row, column = sums.origin(thread)
+        for i, register in enumerate(sums):
+            down, right = sums.step(i)
+            D[row + down, column + right] = register
+
+    generator = np.random.default_rng(0)
+    a, b = (generator.integers(-4, 5, (n, depth)).astype(np.float32) for n in (64, columns))
+    store = ml_dtypes.bfloat16 if kind is bf16 else np.int8
+    return product_of_unset_sums, a.astype(store), b.astype(store)
+
+
+def exact_product(a, b):
+    return a.astype(np.float64) @ b.astype(np.float64).T
+
+
+@pytest.mark.parametrize(
+    ("depth", "columns", "kind", "sums_in"), [(32, 8, bf16, f32), (96, 24, s8, s32), (16, 40, bf16, f32)]
+)  # fmt: skip
+def test_a_product_that_adds_nothing_first_needs_no_zeros(depth, columns, kind, sums_in):
+    sizes = {"depth": depth, "columns": columns, "kind": kind, "sums_in": sums_in}
+    adds, a, b = unset_sums(lambda k, _: k > 0, **sizes)
+    done = adds.emulate(a, b, np.array([0], np.uint32), sanitize=True)
+    assert not done.report.findings
+    np.testing.assert_array_equal(done.outputs[0], exact_product(a, b))
+    alone, a, b = unset_sums(lambda *_: False, **sizes)
+    done = alone.emulate(a, b, np.array([0], np.uint32), sanitize=True)
+    assert not done.report.findings
+    last = slice(depth - 32 // kind.bytes, depth)
+    np.testing.assert_array_equal(done.outputs[0], exact_product(a[:, last], b[:, last]))
+
+
+@pytest.mark.parametrize(
+    ("scale_d", "s", "times"),
+    [
+        (lambda k, _: k > 0, 0, 2),
+        (lambda _, s: s > 0, 0, 1),
+        (lambda _, s: s > 0, 1, None),
+        (lambda k, _: k == 0, 0, None),
+    ],
+    ids=["not the first", "never", "always", "the first"],
+)
+def test_what_a_loop_adds_is_known_when_it_runs(scale_d, s, times):
+    """`times`: how often the product is in the sums, None where they begin with what is unset."""
+    product, a, b = unset_sums(scale_d, depth=16, at_run_time=True)
+    done = product.emulate(a, b, np.array([s], np.uint32), sanitize=True)
+    if times is None:
+        assert {found.kind for found in done.report.findings} == {"uninitialised-register"}
+        return
+    assert not done.report.findings
+    np.testing.assert_array_equal(done.outputs[0], times * exact_product(a, b))
 
 
 def tiled_inputs():

@@ -1,7 +1,7 @@
 """Wrong tiles, descriptors, products and Tensor Memory: the message names the rule."""
 
 from pyptx import LanguageError, kernel, ptx, reg, smem
-from pyptx.types import b32, bf16, e4m3, f16, f32, s8, tf32, u32, u64
+from pyptx.types import b32, bf16, e4m3, f16, f32, pred, s8, tf32, u32, u64
 
 from .cases import Collection
 
@@ -295,6 +295,50 @@ def a_shape_without_k():
 def a_scale_that_is_a_factor():
     tile = smem.wgmma_tile(bf16, (64, 64))
     multiply(a=tile, b=tile, scale_d=2.0)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 reads a .f32 register that \
+nothing has set
+        ptx.wgmma.mma_async(**product | {"d": reg.wgmma_frag(n=64, dtype=f32)} | given)
+      help: reg.scalar(f32, init=...) sets it
+    """,
+)
+def sums_that_nothing_has_set():
+    tile = smem.wgmma_tile(bf16, (64, 64))
+    multiply(a=tile, b=tile, scale_d=True)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 reads a .f32 register that \
+nothing has set
+        ptx.wgmma.mma_async(**product | {"d": reg.wgmma_frag(n=64, dtype=f32)} | given)
+      help: reg.scalar(f32, init=...) sets it
+    """,
+)
+def sums_that_are_added_if_a_register_says_so():
+    tile = smem.wgmma_tile(bf16, (64, 64))
+    multiply(a=tile, b=tile, scale_d=reg.from_(ptx.special.tid.x(), u32) > 200)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 reads a .f32 register that \
+nothing has set
+        ptx.wgmma.mma_async(**product | {"d": reg.wgmma_frag(n=64, dtype=f32)} | given)
+      help: reg.scalar(f32, init=...) sets it
+    """,
+)
+def sums_that_are_added_if_a_constant_predicate_that_is_set_again_says_so():
+    tile = smem.wgmma_tile(bf16, (64, 64))
+    adds = reg.scalar(pred, init=False)
+    adds.set(reg.from_(ptx.special.tid.x(), u32) > 200)
+    multiply(a=tile, b=tile, scale_d=adds)
 
 
 @wrong(

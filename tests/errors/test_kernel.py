@@ -23,8 +23,7 @@ wrong = Collection()
 
 
 OF = {"in_specs": (Tile("B", "N", f32), Tile("N", f32)), "out_specs": (Tile("B", "N", f32),)}
-
-
+ALIKE = {"in_specs": (Tile("N", f32), Tile("N", f32)), "out_specs": (Tile("N", f32),)}
 SAME = {"in_specs": (Tile("N", f32),), "out_specs": (Tile("N", f32),)}
 X, W = np.zeros((4, 8), np.float32), np.zeros(8, np.float32)
 
@@ -250,6 +249,30 @@ def a_version_that_is_none_of_ptx():
 @wrong(
     SpecError,
     """
+    here: there is no PTX 99.9
+        kernel(**OF, version="99.9")(_scale)
+      known: 6.3 6.4 6.5 7.0 7.1 7.2 7.3 7.4 7.5 7.6 7.7 7.8 8.0 8.1 8.2 8.3 8.4 8.5 8.6 8.7 8.8 9.0 9.1 9.2 9.3 9.4 9.5
+    """,
+)
+def a_version_that_is_not_there_yet():
+    kernel(**OF, version="99.9")(_scale)
+
+
+@wrong(
+    SpecError,
+    """
+    here: there is no PTX 8.9
+        kernel(**OF, version=(8, 9))(_scale)
+      known: 6.3 6.4 6.5 7.0 7.1 7.2 7.3 7.4 7.5 7.6 7.7 7.8 8.0 8.1 8.2 8.3 8.4 8.5 8.6 8.7 8.8 9.0 9.1 9.2 9.3 9.4 9.5
+    """,
+)
+def a_version_between_two_of_ptx():
+    kernel(**OF, version=(8, 9))(_scale)
+
+
+@wrong(
+    SpecError,
+    """
     here: PTX 7.8 does not know sm_90a
         kernel(**OF, version=(7, 8))(_scale).ptx(B=1, N=8)
       first in: PTX 8.0
@@ -442,6 +465,47 @@ def reqntid_that_is_not_the_block():
 @wrong(
     SpecError,
     """
+    here: maxntid=(16, 1, 1) is at most 16 threads, and the block (32, 1, 1) has 32
+        kernel(**OF, block=32, maxntid=16)(_scale)
+      help: leave it out, or write maxntid=(32, 1, 1)
+    """,
+)
+def maxntid_that_is_less_than_the_block():
+    kernel(**OF, block=32, maxntid=16)(_scale)
+
+
+@wrong(
+    SpecError,
+    """
+    here: maxntid=(4, 4, 1) is at most 16 threads, and the block (8, 4, 1) has 32
+        kernel(**OF, block=(8, 4), maxntid=(4, 4, 1))(_scale)
+      help: leave it out, or write maxntid=(8, 4, 1)
+    """,
+)
+def maxntid_of_several_dimensions_that_is_less_than_the_block():
+    kernel(**OF, block=(8, 4), maxntid=(4, 4, 1))(_scale)
+
+
+@wrong(
+    SpecError,
+    """
+    here: maxntid=(64, 1, 1) is at most 64 threads, and the block (128, 1, 1) has 128
+        @kernel(**SAME, block="N", maxntid=64)
+      help: leave it out, or write maxntid=(128, 1, 1)
+    """,
+)
+def maxntid_that_is_less_than_a_block_of_the_sizes():
+    @kernel(**SAME, block="N", maxntid=64)
+    def k(X, Y):
+        pass
+
+    k.ptx(N=64)
+    k.ptx(N=128)
+
+
+@wrong(
+    SpecError,
+    """
     here: smem='all' is not a number of bytes
         kernel(**OF, smem="all")(_scale)
     """,
@@ -510,6 +574,17 @@ def an_alias_out_of_range():
 )
 def an_alias_of_another_shape():
     kernel(**OF, input_output_aliases={1: 0})(_scale)
+
+
+@wrong(
+    SpecError,
+    """
+    here: input_output_aliases has 0: 0 and 1: 0: an output shares its buffer with one input
+        kernel(**ALIKE, input_output_aliases={0: 0, 1: 0})(_scale)
+    """,
+)
+def two_inputs_that_share_the_buffer_of_one_output():
+    kernel(**ALIKE, input_output_aliases={0: 0, 1: 0})(_scale)
 
 
 @wrong(

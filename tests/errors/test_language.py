@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from pyptx import IsaError, LanguageError, kernel, ptx, reg, smem
-from pyptx.types import f16, f32, f64, pred, s8, s32, s64, u8, u16, u32, u64
+from pyptx.types import b16, bf16, e4m3, f16, f16x2, f32, f64, pred, s8, s32, s64, u8, u16, u32, u64
 
 from .cases import Collection
 
@@ -1087,12 +1087,11 @@ def a_slice_of_shared_memory():
 
 
 @wrong(
-    IsaError,
+    LanguageError,
     """
-    here: st.shared.f32: b must be a .f32 register, not a .f64 one
+    here: shared memory holds .f32, and the value is .f64
         smem.alloc(f32, 4)[0] = reg.scalar(f64, init=0.0)
       help: convert it: ptx.inst.cvt.rn.f32.f64(r)
-      form: st.shared.f32  [a], b
     """,
 )
 def storing_another_type():
@@ -1100,16 +1099,182 @@ def storing_another_type():
 
 
 @wrong(
-    IsaError,
+    LanguageError,
     """
-    here: st.shared.f32: b must be a .f32 register, not a .u32 one
+    here: shared memory holds .f32, and the value is .u32
         smem.alloc(f32, 4)[0] = reg.scalar(u32, init=0)
       help: convert it: ptx.inst.cvt.rn.f32.u32(r)
-      form: st.shared.f32  [a], b
     """,
 )
 def storing_an_integer_register_into_floats():
     smem.alloc(f32, 4)[0] = reg.scalar(u32, init=0)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: shared memory holds .f16, and the value is .f32
+        smem.alloc(f16, 4)[0] = reg.scalar(f32, init=1)
+      help: convert it: ptx.inst.cvt.rn.f16.f32(r)
+    """,
+)
+def storing_a_wide_float_into_halves():
+    smem.alloc(f16, 4)[0] = reg.scalar(f32, init=1)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: shared memory holds .f16, and the value is .u32
+        smem.alloc(f16, 4)[0] = reg.scalar(u32, init=1)
+      help: convert it: ptx.inst.cvt.rn.f16.u32(r)
+    """,
+)
+def storing_an_integer_into_halves():
+    smem.alloc(f16, 4)[0] = reg.scalar(u32, init=1)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: shared memory holds .f16, and the value is .u16
+        smem.alloc(f16, 4)[0] = reg.scalar(u16, init=1)
+      help: convert it: ptx.inst.cvt.rn.f16.u16(r)
+    """,
+)
+def storing_an_integer_of_16_bits_into_halves():
+    smem.alloc(f16, 4)[0] = reg.scalar(u16, init=1)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: shared memory holds .bf16, and the value is .f16
+        smem.alloc(bf16, 4)[0] = reg.scalar(f16, init=1)
+      help: convert it: ptx.inst.cvt.rn.bf16.f16(r)
+    """,
+)
+def storing_the_other_type_of_16_bits():
+    smem.alloc(bf16, 4)[0] = reg.scalar(f16, init=1)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: shared memory holds .u16, and the value is .u32
+        smem.alloc(u16, 4)[0] = reg.scalar(u32, init=1)
+      help: convert it: ptx.inst.cvt.u16.u32(r)
+    """,
+)
+def storing_a_wider_integer():
+    smem.alloc(u16, 4)[0] = reg.scalar(u32, init=1)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: shared memory holds .f16x2, and the value is .u32
+        smem.alloc(f16x2, 4)[0] = reg.scalar(u32, init=1)
+      help: copy its bits: reg.from_(r, f16x2)
+    """,
+)
+def storing_an_integer_into_pairs():
+    smem.alloc(f16x2, 4)[0] = reg.scalar(u32, init=1)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: shared memory holds .b16, and the value is .u32
+        smem.alloc(b16, 4)[0] = reg.scalar(u32, init=1)
+      help: convert it: ptx.inst.cvt.u16.u32(r)
+    """,
+)
+def storing_too_many_bits():
+    smem.alloc(b16, 4)[0] = reg.scalar(u32, init=1)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: shared memory holds .f16, and the value is .f16x2
+        smem.alloc(f16, (4, 4))[0, 0] = reg.scalar(f16x2, init=1)
+      help: s.view(f16x2)[i, j] = v stores all its numbers
+    """,
+)
+def storing_a_pair_as_one_element():
+    smem.alloc(f16, (4, 4))[0, 0] = reg.scalar(f16x2, init=1)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: shared memory holds .e4m3, and the value is .f32
+        smem.alloc(e4m3, 4)[0] = reg.scalar(f32, init=1)
+      help: two at once: s.view(e4m3x2)[i] = ptx.from_f32([a, b], e4m3x2)
+    """,
+)
+def storing_a_float_into_eight_bits():
+    smem.alloc(e4m3, 4)[0] = reg.scalar(f32, init=1)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: shared memory holds .u8, and the value is .f16x2
+        smem.alloc(u8, 4)[0] = reg.scalar(f16x2, init=1)
+      help: make a register of the type: reg.scalar(u8)
+    """,
+)
+def storing_a_pair_into_bytes():
+    smem.alloc(u8, 4)[0] = reg.scalar(f16x2, init=1)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: shared memory holds .u8: 300 is out of range for .u8 (0 to 255)
+        smem.alloc(u8, 4)[0] = 300
+    """,
+)
+def storing_a_number_beyond_a_byte():
+    smem.alloc(u8, 4)[0] = 300
+
+
+@wrong(
+    LanguageError,
+    """
+    here: smem.store writes .f16, and the value is .f32
+        smem.store(f16, smem.base(), reg.scalar(f32, init=1))
+      help: convert it: ptx.inst.cvt.rn.f16.f32(r)
+    """,
+)
+def storing_another_type_at_an_address():
+    smem.store(f16, smem.base(), reg.scalar(f32, init=1))
+
+
+@wrong(
+    LanguageError,
+    """
+    here: a register holds one value, not [1] of type list
+        reg.scalar(f32, init=[1])
+      help: 1 without the brackets, or reg.array(f32, n)
+    """,
+)
+def a_register_of_a_list():
+    reg.scalar(f32, init=[1])
+
+
+@wrong(
+    LanguageError,
+    """
+    here: a register holds one value, not (1.5,) of type tuple
+        reg.from_((1.5,), f32)
+      help: 1.5 without the brackets, or reg.array(f32, n)
+    """,
+)
+def a_register_from_a_tuple():
+    reg.from_((1.5,), f32)
 
 
 @wrong(

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from pyptx import LanguageError, Tile, kernel, ptx, reg
+from pyptx import LanguageError, Tile, kernel, ptx, reg, smem
 from pyptx.types import f32, pred, s32
 
 from .cases import Collection
@@ -60,6 +60,69 @@ def a_negated_tensor(X):
 )
 def tensors_compared(X):
     smaller = X < X
+
+
+@wrong(
+    LanguageError,
+    """
+    here: memory has no arithmetic: a thread loads an element and computes with that
+        zero = X == 0
+      help: p = X[i] == 0   for an index i that the thread has
+    """,
+)
+def a_tensor_compared_with_a_number(X):
+    zero = X == 0
+
+
+@wrong(
+    LanguageError,
+    """
+    here: memory has no arithmetic: a thread loads an element and computes with that
+        other = X != X[0]
+      help: p = X[i] == 0   for an index i that the thread has
+    """,
+)
+def a_tensor_that_is_not_a_register(X):
+    other = X != X[0]
+
+
+@wrong(
+    LanguageError,
+    """
+    here: memory has no arithmetic: a thread loads an element and computes with that
+        one = 1 == tile
+      help: p = X[i] == 0   for an index i that the thread has
+    """,
+)
+def a_number_compared_with_shared_memory(X):
+    tile = smem.alloc(f32, 4)
+    one = 1 == tile
+
+
+@wrong(
+    LanguageError,
+    """
+    here: `==` has no instruction for .pred
+        one = ~p == 1
+      help: predicates have `&`, `|`, `^` and `~`; a number is ptx.inst.selp.s32(1, 0, p)
+    """,
+)
+def a_negated_predicate_that_is_one(X):
+    p = X[0] == 0.0
+    one = ~p == 1
+
+
+@wrong(
+    LanguageError,
+    """
+    here: `!=` has no instruction for .pred
+        one = 1 != ~p
+      help: predicates have `&`, `|`, `^` and `~`; a number is ptx.inst.selp.s32(1, 0, p)
+    """,
+)
+def a_number_that_is_no_negated_predicate(X):
+    p = X[0] == 0.0
+    one = 1 != ~p
 
 
 @wrong(

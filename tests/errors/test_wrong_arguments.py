@@ -272,7 +272,7 @@ def _message(call, *arguments, **keywords):
         ),
         (
             ("here: k.ptx() takes 0 positional arguments and is given 1\n"
-            "  takes: k.ptx(*, lines=False, **dims_and_constants)"),
+            "  takes: k.ptx(*, lines=False, arch=None, **dims_and_constants)"),
             lambda: copy.ptx("x"),
         ),
         (

@@ -4,8 +4,8 @@ import isa_oracle as oracle
 import pytest
 
 from pyptx._assemble.ptxas import version as assembler_version
-from pyptx._isa.differences import TARGETS_EARLIER, reason
-from pyptx._target import PTX_FOR_TARGET, TARGETS, PtxVersion, Target, targets_of
+from pyptx._isa.differences import COMPLETE, TARGETS_EARLIER, reason
+from pyptx._target import PTX_FOR_TARGET, PTX_VERSIONS, TARGETS, PtxVersion, Target, targets_of
 
 
 @pytest.mark.sampled(6)
@@ -28,6 +28,16 @@ def test_the_assembler_knows_no_other_target():
     tried = [t for t in others if t.sm in numbers or t.suffix == ""]
     found = [str(t) for t in tried if oracle.alone(oracle.stub(""), oracle.newest(), t)]
     assert found == []
+
+
+def test_the_versions_are_those_that_the_assembler_knows():
+    newest = oracle.newest()
+    tried = [
+        PtxVersion(major, minor) for major in range(6, newest.major + 1) for minor in range(10)
+    ]
+    found = [v for v in tried if oracle.alone(oracle.stub(""), v, TARGETS[0])]
+    assert found == [v for v in PTX_VERSIONS if v <= newest]
+    assert PTX_VERSIONS[-1] == COMPLETE
 
 
 def names(expression):

@@ -210,6 +210,7 @@ def test_methods_are_kernels_too():
         ({"block": (32, 16, 1)}, [".maxntid 32, 16, 1"]),
         ({"block": 512, "reqntid": (512, 1, 1)}, [".reqntid 512, 1, 1"]),
         ({"block": 128, "maxntid": 256}, [".maxntid 256"]),
+        ({"block": 128, "maxntid": (16, 8)}, [".maxntid 16, 8"]),
         ({"maxnreg": 64, "minnctapersm": 2, "block": 512},
          [".maxnreg 64", ".minnctapersm 2", ".maxntid 512, 1, 1"]),
         ({"cluster": 2}, [".reqnctapercluster 2, 1, 1"]),

@@ -1,5 +1,6 @@
 """Tiles, scalars, expressions over dimensions, and how arrays bind them; every message whole."""
 
+import numpy as np
 import pytest
 
 from pyptx._agreement import check_outputs, check_parallel
@@ -249,6 +250,9 @@ def test_wrong_arithmetic():
 
 def test_grids():
     assert resolve_grid((4, 2), {}) == (4, 2, 1)
+    for one in (np.int64(4), np.array(4), (np.int32(4), np.uint8(1))):
+        assert resolve_grid(one, {}) == (4, 1, 1)
+    assert resolve_grid(lambda B: np.int64(B), {"B": 3}) == (3, 1, 1)
     assert resolve_grid(lambda B, N: (B, cdiv(N, 128)), {"B": 3, "N": 300}) == (3, 3, 1)
     assert resolve_grid(lambda B: B, {"B": 3, "N": 300}) == (3, 1, 1)
     assert resolve_grid(lambda B, scale=2: (B * scale,), {"B": 3}) == (6, 1, 1)

@@ -7,7 +7,26 @@ import pytest
 
 from pyptx._trace import ptx, reg
 from pyptx._trace.memory import smem
-from pyptx.types import b64, bf16, f16, f16x2, f32, f64, s32, u8, u32, u64
+from pyptx.types import (
+    b16,
+    b32,
+    b64,
+    bf16,
+    e4m3,
+    e4m3x4,
+    f16,
+    f16x2,
+    f32,
+    f64,
+    s8,
+    s16,
+    s32,
+    tf32,
+    u8,
+    u16,
+    u32,
+    u64,
+)
 
 
 def test_elements_at_constant_positions(traced):
@@ -84,6 +103,61 @@ def test_small_and_packed_elements_move_as_bits(traced, dtype, access, value):
         f"st.shared.{access} [shared_0+{dtype.bytes}], r",
     ]
     assert found.result is dtype
+    found.assemble()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "taken"),
+    [
+        (f16, (b16,)),
+        (bf16, (b16,)),
+        (f16x2, (b32,)),
+        (tf32, (b32, f32)),
+        (u8, (b16, b32, u16, s32)),
+        (e4m3, (b16, b32, u16, s32)),
+        (u16, (b16, s16)),
+        (b16, (f16, bf16, u16)),
+        (b32, (f32, f16x2, u32, e4m3x4)),
+        (b64, (u64, f64)),
+    ],
+    ids=str,
+)
+def test_registers_of_other_types_that_elements_take(traced, dtype, taken):
+    def body():
+        tile = smem.alloc(dtype, 4)
+        for kind in taken:
+            tile[0] = reg.scalar(kind)
+
+    traced(body).assemble()
+
+
+def test_tiles_are_equal_where_they_are_the_same_memory(traced):
+    def body():
+        tile, other = smem.alloc(u8, (4, 4)), smem.alloc(u8, (4, 4))
+        assert tile == tile
+        assert tile != other
+        assert tile[1] == tile[1]
+        assert tile[1] != tile[2]
+        assert tile in [other, tile]
+
+    traced(body)
+
+
+def test_numbers_of_8_bits_are_in_a_register_of_16(traced):
+    def body():
+        smem.alloc(u8, 4)[1] = 200
+        smem.alloc(e4m3, 4)[2] = 1.5
+        smem.store(s8, smem.alloc(s8, 4), -1)
+
+    found = traced(body)
+    assert found.instructions == [
+        "mov.b16 %h0, 200",
+        "st.shared.u8 [shared_0+1], %h0",
+        "mov.b16 %h1, 60",
+        "st.shared.b8 [shared_1+2], %h1",
+        "mov.b16 %h2, 255",
+        "st.shared.s8 [shared_2], %h2",
+    ]
     found.assemble()
 
 

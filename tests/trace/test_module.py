@@ -84,6 +84,15 @@ def test_variables_of_the_module_are_those_that_something_names():
     assert "mov.u64 %ud2, count+2;" in text
 
 
+def test_the_address_of_a_function_is_what_mov_takes_of_it():
+    def body():
+        assert ptx.inst.mov.u64(ptx.address_of(twice)).dtype is u64
+        ptx.inst.mov.u64(twice)
+
+    lines = [line.split(", ")[1] for line in write(traced(body)).ptx.splitlines() if "mov." in line]
+    assert lines == ["twice;", "twice;"]
+
+
 def test_functions_are_traced_once_and_called():
     def body():
         out = ptx.inst.ld.param.u64(ptx.param(u64, "out"))
@@ -216,6 +225,10 @@ def an_address_of_a_register():
     ptx.inst.mov.u64(ptx.address_of(reg.scalar(u64, init=0)))
 
 
+def a_byte_of_a_function():
+    ptx.inst.mov.u64(ptx.address_of(twice, 4))
+
+
 def a_call_of_no_function():
     ptx.call(print)
 
@@ -271,9 +284,16 @@ def an_argument_that_is_none():
         (
             an_address_of_a_register,
             (
-                "ptx.address_of takes shared memory, a variable or a parameter, "
+                "ptx.address_of takes shared memory, a variable, a parameter or a function, "
                 "not a .u64 register\n"
                 "    ptx.inst.mov.u64(ptx.address_of(reg.scalar(u64, init=0)))"
+            ),
+        ),
+        (
+            a_byte_of_a_function,
+            (
+                "the address of a function takes no offset, not 4\n"
+                "    ptx.inst.mov.u64(ptx.address_of(twice, 4))"
             ),
         ),
         (

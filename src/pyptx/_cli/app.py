@@ -11,10 +11,11 @@ from typing import Annotated, Final, NoReturn
 import typer
 from rich.text import Text
 
+import pyptx
 from pyptx._cli import check, demo, doctor, isa, python, run, show
-from pyptx._cli.console import ERRORS
+from pyptx._cli.console import ERRORS, say
 from pyptx._cli.file import Launch, PtxFile, check_file, run_file, show_file
-from pyptx._cli.program import Program, parse_sizes
+from pyptx._cli.program import Program, parse_sizes, sizes_of_each
 from pyptx._tracebacks import VARIABLE, shortened
 from pyptx.errors import PtxError
 
@@ -39,6 +40,25 @@ Dims = Annotated[
 Arch = Annotated[str | None, typer.Option("--arch", help="Target, such as sm_90a.")]
 
 
+def _show_version(asked: bool) -> None:
+    if asked:
+        say(f"pyptx {pyptx.__version__}")
+        raise typer.Exit
+
+
+@APP.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and stop."
+        ),
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""
+    del version  # its callback has shown it
+
+
 @APP.command("show")
 def show_command(
     file: AnyFile,
@@ -57,8 +77,10 @@ def show_command(
             raise PtxError("--lines is for Python files; PTX has the .loc lines that it has")
         show_file(ptx, arch, sass=sass)
         return
-    for kernel in Program.parse(file).kernels():
-        show.show_kernel(kernel, parse_sizes(dim or []), arch, lines=lines, sass=sass)
+    kernels = Program.parse(file).kernels()
+    sizes = sizes_of_each(kernels, parse_sizes(dim or []))
+    for kernel, own in zip(kernels, sizes, strict=True):
+        show.show_kernel(kernel, own, arch, lines=lines, sass=sass)
 
 
 @APP.command("check")

@@ -23,7 +23,7 @@ from pyptx._cli.program import Program
 from pyptx._cli.report import show_report
 from pyptx._cli.show import usage
 from pyptx._kernel import Kernel
-from pyptx.errors import DeviceError
+from pyptx.errors import CallError, DeviceError
 
 _PACKAGE: Final = Path(source.__file__).parent
 _PLACES: Final = (_PACKAGE.parents[1] / "examples", _PACKAGE / "examples")  # a checkout, a wheel
@@ -42,10 +42,15 @@ def run_demo(rows: int, columns: int, example: Path | None) -> None:
     jax = _jax()
     build: Callable[..., Kernel] = _example(example)
     device = jax.devices()[0]
+    try:
+        kernel = build(rows, columns, EPS, arch="auto")
+        x, w = _inputs(rows, columns)
+    except (ValueError, MemoryError) as error:
+        if example is not None:  # an error of the user's program
+            raise
+        raise CallError(f"--rows {rows} --columns {columns}: {error}") from None
     say(f"RMS normalization of {rows} x {columns} f32 on {device.device_kind} ({device.platform})")
     say()
-    x, w = _inputs(rows, columns)
-    kernel = build(rows, columns, EPS, arch="auto")
     begin = time.perf_counter()
     result = np.asarray(jax.jit(kernel)(jax.numpy.asarray(x), jax.numpy.asarray(w)))
     taken = time.perf_counter() - begin

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import runpy
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -162,6 +162,21 @@ def require_sizes(kernel: Operation, sizes: Sizes) -> None:
         raise SpecError(
             f"{kernel.name} needs a size for {', '.join(missing)}", notes=(("help", options),)
         )
+
+
+def sizes_of_each(kernels: Sequence[Operation], sizes: Sizes) -> list[dict[str, Any]]:
+    """For each kernel those of the sizes that it has. One that no kernel has is left for all."""
+    return of_each([{*dimensions(kernel), *_keywords(kernel)} for kernel in kernels], sizes)
+
+
+def of_each(names: Sequence[Collection[str]], given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """For each group of names those that are given, with each that is in no group."""
+    known = set[str]().union(*names)
+    return [{n: v for n, v in given.items() if n in own or n not in known} for own in names]
+
+
+def _keywords(kernel: Operation) -> Collection[str]:
+    return kernel._constants  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 def _is_size(value: object) -> bool:

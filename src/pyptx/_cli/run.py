@@ -15,14 +15,23 @@ import numpy as np
 import typer
 
 from pyptx._cli.console import say
-from pyptx._cli.program import Program, Sizes, dimensions, require_file, require_sizes, shapes
+from pyptx._cli.program import (
+    Program,
+    Sizes,
+    dimensions,
+    of_each,
+    require_file,
+    require_sizes,
+    shapes,
+    sizes_of_each,
+)
 from pyptx._cli.report import show_report
 from pyptx._emulator import Emulation, Report
 from pyptx._kernel import Operation
 from pyptx._runtime.jax.registration import when_imported
 from pyptx._runtime.sanitizing import Sanitized, forget, observe, sanitize
 from pyptx._spec import Scalar, Spec
-from pyptx.errors import EmulationError, PtxError
+from pyptx.errors import CallError, EmulationError, PtxError
 
 
 def run_kernels(
@@ -32,12 +41,12 @@ def run_kernels(
 
     `given` is what `--input` says of some of the arrays.
     """
-    inputs = parse_inputs(given)
+    every = of_each([kernel.input_names for kernel in kernels], parse_inputs(given))
     reports: list[Report] = []
-    for kernel in kernels:
-        require_sizes(kernel, sizes)
-        constants = {n: v for n, v in sizes.items() if n not in dimensions(kernel)}
-        arrays = given_arrays(kernel, inputs, sizes)
+    for kernel, own, inputs in zip(kernels, sizes_of_each(kernels, sizes), every, strict=True):
+        require_sizes(kernel, own)
+        constants = {n: v for n, v in own.items() if n not in dimensions(kernel)}
+        arrays = given_arrays(kernel, inputs, own)
         done = kernel.emulate(*arrays, sanitize=True, schedules=schedules, **constants)
         for report in done.reports:
             reports.append(report)
@@ -58,12 +67,20 @@ def _say_random(kernel: Operation, inputs: Mapping[str, str]) -> None:
 
 
 def random_arrays(kernel: Operation, sizes: Sizes) -> list[Any]:
-    """Inputs of the kernel's shapes: standard normal floats, small integers, scalars of 1."""
+    """Inputs of the kernel's shapes: standard normal floats, small integers, scalars of 1.
+
+    Raises CallError where they do not fit into memory.
+    """
     rng = np.random.default_rng(0)
-    return [
-        _random(spec, shape, rng)
-        for spec, shape in zip(kernel.in_specs, shapes(kernel, sizes), strict=True)
-    ]
+    found: list[Any] = []
+    for name, spec, shape in zip(
+        kernel.input_names, kernel.in_specs, shapes(kernel, sizes), strict=True
+    ):
+        try:
+            found.append(_random(spec, shape, rng))
+        except (MemoryError, ValueError, OverflowError) as error:
+            raise CallError(f"there is no array for {name} of {kernel.name}: {error}") from None
+    return found
 
 
 _INTEGERS: Final = 100

@@ -14,7 +14,7 @@ from pyptx._source import SourceLocation
 def show_kernel(kernel: Kernel, sizes: Sizes, arch: str | None, *, lines: bool, sass: bool) -> None:
     """Print the PTX, with `sass` the machine code, and what the assembled kernel needs."""
     require_sizes(kernel, sizes)
-    text = kernel.ptx(lines=lines, **sizes)
+    text = kernel.ptx(lines=lines, arch=arch, **sizes)
     say(text.rstrip())
     say()
     cubin = kernel.cubin(arch=arch, **sizes)

@@ -192,6 +192,8 @@ def _without_cvt(to: DType, source: DType) -> str:
         return "ptx.to_f32(r) is a list of its numbers"
     if to.name == "f32" and f"{source}x2" in DTYPES:
         return f"load two at once: a, b = ptx.to_f32(X.load(i, dtype={source}x2))"
+    if to.is_packed and source.is_integer and source.bits == to.bits:
+        return f"copy its bits: reg.from_(r, {to})"
     return f"make a register of the type: reg.scalar({to})"
 
 

@@ -188,18 +188,20 @@ class Kernel(Operation):
     # ---- looking at it ---------------------------------------------------------------------------
 
     @binding(SpecError, "k.module")
-    def module(self, **dims_and_constants: object) -> Module:
+    def module(self, *, arch: str | None = None, **dims_and_constants: object) -> Module:
         """The traced module for these dimensions and compile-time values."""
-        return self._look(dims_and_constants).module
+        return self._look(dims_and_constants, arch).module
 
     @binding(SpecError, "k.ptx")
-    def ptx(self, *, lines: bool = False, **dims_and_constants: object) -> str:
-        """The PTX text; with `lines` it carries `.loc` of the Python source.
+    def ptx(
+        self, *, lines: bool = False, arch: str | None = None, **dims_and_constants: object
+    ) -> str:
+        """The PTX text for `arch`; with `lines` it carries `.loc` of the Python source.
 
         Raises SpecError that names the dimensions that are missing.
         """
         with_lines = flag("lines", lines, caller())
-        found = self._look(dims_and_constants)
+        found = self._look(dims_and_constants, arch)
         return text.write(found.module, lines=True).ptx if with_lines else found.written.ptx
 
     @binding(SpecError, "k.cubin")

@@ -16,7 +16,7 @@ from pyptx._isa.directives import DIRECTIVES
 from pyptx._launch.plan import check_block, check_cluster
 from pyptx._near import near_names
 from pyptx._source import SourceLocation
-from pyptx._target import PtxVersion, Target
+from pyptx._target import PTX_VERSIONS, PtxVersion, Target
 from pyptx._trace.core.values import integer
 from pyptx.device import CTA_REGISTERS, THREAD_REGISTERS, Triple
 from pyptx.errors import PtxError, SpecError
@@ -157,7 +157,23 @@ def directives_of(
         isa_directives.check(found.items())
     except PtxError as error:
         raise SpecError(error.problem, location=where, notes=error.notes) from None
+    if "maxntid" in found:
+        _check_most(found["maxntid"], options.block, where)
     return tuple(Directive(name, values) for name, values in found.items())
+
+
+def _check_most(
+    values: tuple[int, ...], block: tuple[int, int, int], where: SourceLocation
+) -> None:
+    """The driver refuses a launch of more threads than the product of `maxntid`."""
+    most, threads = math.prod(values), math.prod(block)
+    if threads > most:
+        raise SpecError(
+            f"maxntid={(*values, 1, 1)[:3]} is at most {most} threads, and the block {block} has "
+            f"{threads}",
+            location=where,
+            notes=(("help", f"leave it out, or write maxntid={block}"),),
+        )
 
 
 def triple(what: str, sizes: object, where: SourceLocation) -> tuple[int, int, int]:
@@ -283,12 +299,23 @@ def parse_version(version: object, where: SourceLocation) -> PtxVersion | None:
             return None
         # A NumPy array of rank 0 counts as a sequence and has no length.
         case tuple((int(major), int(minor))) | list((int(major), int(minor))):
-            return PtxVersion(major, minor)
+            return _known_version(PtxVersion(major, minor), where)
         case str() if re.fullmatch(r"\d+\.\d+", version):
-            return PtxVersion.parse(version)
+            return _known_version(PtxVersion.parse(version), where)
         case _:
             raise SpecError(
                 f"version={version!r} is not a PTX version",
                 location=where,
                 notes=(("help", "version=(8, 7)"),),
             )
+
+
+def _known_version(version: PtxVersion, where: SourceLocation) -> PtxVersion:
+    """The version, unless no assembler knows it. Older ones are refused with the target."""
+    if version > PTX_VERSIONS[0] and version not in PTX_VERSIONS:
+        raise SpecError(
+            f"there is no PTX {version}",
+            location=where,
+            notes=(("known", " ".join(map(str, PTX_VERSIONS))),),
+        )
+    return version

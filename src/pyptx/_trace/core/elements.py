@@ -14,14 +14,13 @@ from typing import Final, TypeAlias, cast
 
 from pyptx._ir import Subscript
 from pyptx._isa.automaton import State
-from pyptx._isa.constants import BadConstantError, exact_bits
 from pyptx._isa.given import Number, Raw
 from pyptx._isa.scalar import conversion
 from pyptx._operands import Address, Register
 from pyptx._source import caller
 from pyptx._trace.core.context import Trace, spelled
-from pyptx._trace.core.products import with_product
 from pyptx._trace.core.register_array import RegArray
+from pyptx._trace.core.stored import element_of, stored
 from pyptx._trace.core.values import (
     Not,
     Reg,
@@ -240,7 +239,7 @@ class Elements:
         """The type of a load or store: the Tile's, or a packed one of its elements."""
         if dtype is None or checked_dtype(dtype) is self.dtype:
             return self.dtype
-        packed = {t.name: t for t in DTYPES.values() if t.is_packed and _element(t) is self.dtype}
+        packed = {t.name: t for t in DTYPES.values() if t.is_packed and element_of(t) is self.dtype}
         if dtype.name not in packed:
             raise LanguageError(
                 f"{self.name} holds .{self.dtype}, not .{dtype}",
@@ -281,44 +280,18 @@ class Elements:
             )
 
     def _source(self, trace: Trace, kind: DType, value: object) -> Register:
-        if not isinstance(value, Value):
-            # `mov` has no 8 bits: a number is in a register of 16, whose low 8 bits are stored.
-            narrow = kind.bits == 8
-            scratch = Reg(trace, trace.register(DTYPES["b16"] if narrow else kind))
-            move(scratch, self._bits(kind, value) if narrow else value)
-            return scratch.register
-        if isinstance(value, Special):
-            copied = Reg(trace, trace.register(value.dtype))
-            move(copied, value)
-            value = copied
-        assert isinstance(value, Reg)
-        source = own(trace, value)
-        if not _holds(kind, source.dtype):
-            notes = (("help", self._cure(kind, source.dtype)),)
-            raise LanguageError(
-                f"{self.name} holds .{kind}, and the value is .{source.dtype}",
-                location=caller(),
-                notes=with_product(trace.body, notes, [source]),
-            )
-        return source
+        return stored(trace, f"{self.name} holds", kind, value, lambda of: self._cure(kind, of))
 
     def _cure(self, kind: DType, source: DType) -> str:
         """How a register of another type is stored."""
         where = ", ".join("ijklmnop"[: len(self.shape)])
-        if source.is_packed and _element(source) is kind:
+        if source.is_packed and element_of(source) is kind:
             return f"{self.name}.store({where}, v, dtype={source}) stores all its numbers"
         pair = f"{kind}x2"
         if kind.is_float and kind.bits == 8 and source.name == "f32":
             made = f"ptx.from_f32([a, b], {pair})"
             return f"two at once: {self.name}.store({where}, {made}, dtype={pair})"
         return conversion(kind, source)
-
-    def _bits(self, kind: DType, value: object) -> int:
-        """The bits of a number in a type of 8. Raises LanguageError for one that it lacks."""
-        try:
-            return exact_bits(value, kind)
-        except BadConstantError as error:
-            raise LanguageError(f"{self.name} holds .{kind}: {error}", location=caller()) from None
 
 
 def strides_of(trace: Trace, shape: tuple[Extent, ...], dtype: DType) -> tuple[Stride, ...]:
@@ -343,21 +316,6 @@ def _factor(trace: Trace, size: Extent | Stride) -> Raw:
     if isinstance(size, Reg):
         return own(trace, size)
     return Number(size) if isinstance(size, int) else size
-
-
-def _element(packed: DType) -> DType | None:
-    """The type of the elements of a packed one."""
-    return DTYPES.get(packed.name.rpartition("x")[0])
-
-
-def _holds(kind: DType, source: DType) -> bool:
-    """Whether memory of a type takes a register of another without changing what it means."""
-    if source is kind:
-        return True
-    if source.bits == kind.bits:
-        return source.is_bits or (source.is_integer and kind.is_integer)
-    # PTX stores the low bits of a wider register, which is how 8-bit values are held.
-    return kind.bits == 8 and source.bits in (16, 32) and not source.is_float
 
 
 def _linear(trace: Trace, parts: list[tuple[Register, int]]) -> tuple[Register, int]:

@@ -11,16 +11,37 @@ from pyptx._operands import Address
 from pyptx._source import caller
 from pyptx._trace.core.context import Trace, current
 from pyptx._trace.core.elements import Elements
+from pyptx._trace.core.mistakes import NO_ARITHMETIC
+from pyptx._trace.core.numbers import is_number
 from pyptx._trace.core.register_array import RegArray
 from pyptx._trace.core.values import Not, Reg, Value
 from pyptx.errors import LanguageError
 from pyptx.types import DType
 
 
+def refuse_value(other: object) -> None:
+    """Raise LanguageError where memory is compared with a register or a number.
+
+    Elements have no values while the kernel is traced; `==` of two tiles says whether they are one.
+    """
+    if isinstance(other, Value | Not) or is_number(other):
+        raise LanguageError(
+            NO_ARITHMETIC,
+            location=caller(),
+            notes=(("help", "p = X[i] == 0   for an index i that the thread has"),),
+        )
+
+
 class Indexed(ABC):
     """Elements by index: a tensor of the kernel, a variable, or a part of one."""
 
     __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        refuse_value(other)
+        return self is other
+
+    __hash__ = object.__hash__
 
     @abstractmethod
     def _elements(self, what: str) -> Elements:

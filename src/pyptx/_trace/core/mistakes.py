@@ -30,10 +30,11 @@ _CALL: Final = re.compile(r"(?P<name>[\w.<>]+)\(\) (?P<what>(got |missing |takes
 _KEYWORD: Final = re.compile(r"unexpected keyword argument '(\w+)'")
 _VALUES: Final = "pyptx._trace.core.values"
 _MEMORY: Final = r"'(Tensor|Variable|SharedTile|Part)'"
+NO_ARITHMETIC: Final = "memory has no arithmetic: a thread loads an element and computes with that"
 _REFUSED: Final = (
     (
         re.compile(rf"(unsupported|bad) operand type.*{_MEMORY}|not supported between.*{_MEMORY}"),
-        "memory has no arithmetic: a thread loads an element and computes with that",
+        NO_ARITHMETIC,
         "Y[i] = X[i] + W[i]   for each index i that the thread has",
     ),
     (

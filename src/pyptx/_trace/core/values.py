@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NoReturn, SupportsFloat, SupportsIndex, TypeAlias, cast
 
 from pyptx._ir import Guard
@@ -309,13 +309,14 @@ class Special(Value):
         return unary("not", self)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Not:
     """The negation of a predicate, for `pred=`, `ptx.if_` and negatable operands."""
 
     of: Reg
-    made: int | None = field(default=None, compare=False)
+    made: int | None = None
     """How many statements there were before it."""
+    __eq__, __ne__, __hash__ = Value.__eq__, Value.__ne__, Value.__hash__  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"<not {self.of!r}>"

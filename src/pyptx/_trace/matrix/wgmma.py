@@ -167,12 +167,13 @@ def mma_async(
 ) -> None:
     """D = A * B, plus D where `scale_d` holds; in 64 rows, without waiting.
 
-    `shape` is (64, n, k) or "m64n128k16". `d` are accumulators as `reg.wgmma_frag` makes them. `a`
-    and `b` are a `smem.wgmma_tile`, a descriptor in a 64-bit register, `a` also its fragment in
-    four registers of 32 bits. `scale_a` and `scale_b` are 1 or -1, of floats. `trans_a` and
-    `trans_b` say that f16 or bf16 in shared memory is MN-major; a tile says so itself.
-    `a_k_offset` and `b_k_offset` are bytes that an address is moved by, for the next values of K:
-    `tile.k_offset(16)`. "b1" is the type of single bits.
+    `shape` is (64, n, k) or "m64n128k16". `d` are accumulators as `reg.wgmma_frag` makes them; with
+    scale_d=False, the default, nothing needs to have set them. `a` and `b` are a
+    `smem.wgmma_tile`, a descriptor in a 64-bit register, `a` also its fragment in four registers of
+    32 bits. `scale_a` and `scale_b` are 1 or -1, of floats. `trans_a` and `trans_b` say that f16 or
+    bf16 in shared memory is MN-major; a tile says so itself. `a_k_offset` and `b_k_offset` are
+    bytes that an address is moved by, for the next values of K: `tile.k_offset(16)`. "b1" is the
+    type of single bits.
 
     One `wgmma.mma_async`. For each tile four instructions more, that of its descriptor; for each
     descriptor with an offset one `add`; one `setp` where `scale_d` is not a predicate register.

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache, partial
 from typing import Any, NoReturn, SupportsIndex, TypeAlias
 
 from pyptx._ir import Subscript
+from pyptx._isa.scalar import conversion
 from pyptx._layouts import Swizzle
 from pyptx._layouts.matrix import Major, MatrixLayout, Multiplicand
 from pyptx._operands import Address, Register, Symbol, Variable
 from pyptx._source import caller
 from pyptx._trace.collectives.cluster import map_shared_rank
 from pyptx._trace.core.context import Trace, current
+from pyptx._trace.core.indexed import refuse_value
 from pyptx._trace.core.indexing import add_register, add_swizzled, index_register, xor_lines
 from pyptx._trace.core.mistakes import unknown_name
-from pyptx._trace.core.values import Reg, Value, checked_dtype, integer, move, own, raw
+from pyptx._trace.core.stored import element_of, stored
+from pyptx._trace.core.values import Reg, Value, checked_dtype, integer, raw
 from pyptx._trace.memory.arrangement import indexed
 from pyptx._trace.memory.layout import checked_major, checked_swizzle, layout_errors
 from pyptx._trace.memory.mbarrier import Mbarrier, Mbarriers
@@ -63,6 +66,12 @@ class SharedTile:
     base: Register | None = None
     offset: int = 0
     space: str = "shared"
+
+    def __eq__(self, other: object) -> bool:
+        refuse_value(other)
+        return isinstance(other, SharedTile) and all(
+            getattr(self, field.name) == getattr(other, field.name) for field in fields(self)
+        )
 
     def __repr__(self) -> str:
         swizzle = "" if self.layout is None else f", swizzle {self.swizzle.name}"
@@ -165,10 +174,20 @@ class SharedTile:
         trace = current("shared memory")
         self._own(trace)
         listed = self._whole(_indices(indices))
-        source = _stored(trace, self.dtype, value)
+        source = stored(trace, "shared memory holds", self.dtype, value, self._cure)
         where, subscripts = self._locate(trace, listed)
-        trace.write(f"st.{self.space}.{self.dtype.access}", where, own(trace, source))
+        trace.write(f"st.{self.space}.{self.dtype.access}", where, source)
         trace.subscript(subscripts)
+
+    def _cure(self, source: DType) -> str:
+        """How a register of another type is stored."""
+        where = ", ".join("ijklmnop"[: len(self.shape)])
+        if source.is_packed and element_of(source) is self.dtype:
+            return f"s.view({source})[{where}] = v stores all its numbers"
+        pair = f"{self.dtype}x2"
+        if self.dtype.is_float and self.dtype.bits == 8 and source.name == "f32":
+            return f"two at once: s.view({pair})[{where}] = ptx.from_f32([a, b], {pair})"
+        return conversion(self.dtype, source)
 
     def _whole(self, indices: tuple[Index, ...]) -> tuple[Index, ...]:
         if len(indices) != len(self.shape):
@@ -451,16 +470,9 @@ def store(dtype: DType, address: object, value: object) -> None:
     One `mov` more for a number.
     """
     trace = current("smem.store")
-    source = _stored(trace, checked_dtype(dtype), value)
-    trace.write(f"st.shared.{dtype.access}", raw(trace, address), own(trace, source))
-
-
-def _stored(trace: Trace, dtype: DType, value: object) -> Reg:
-    if isinstance(value, Reg):
-        return value
-    scratch = Reg(trace, trace.register(dtype))
-    move(scratch, value)
-    return scratch
+    kind = checked_dtype(dtype)
+    source = stored(trace, "smem.store writes", kind, value, partial(conversion, kind))
+    trace.write(f"st.shared.{dtype.access}", raw(trace, address), source)
 
 
 def __dir__() -> list[str]:

@@ -15,7 +15,7 @@ from typing import Final, NoReturn, TypeAlias
 
 from pyptx._isa import scalar
 from pyptx._isa.constants import BadConstantError, constant
-from pyptx._operands import Initial, Parameter, Pointer, Symbol, Variable
+from pyptx._operands import FunctionName, Initial, Parameter, Pointer, Symbol, Variable
 from pyptx._source import caller
 from pyptx._text.names import DYNAMIC_SHARED, identifier
 from pyptx._trace.core.context import Trace, current
@@ -64,7 +64,7 @@ class _Variable(Indexed):
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LocalArray(_Variable):
     """Local memory of each thread; as an operand it is its address in `.local`."""
 
@@ -124,7 +124,7 @@ class AddressOf:
     generic: bool = False
     mask: int = 0
 
-    def __ptx_operand__(self, trace: Trace) -> Symbol:
+    def __ptx_operand__(self, trace: Trace) -> Symbol | FunctionName:
         if self.generic or self.mask:
             raise LanguageError(
                 "generic= and mask= are for initial values of variables",
@@ -134,8 +134,15 @@ class AddressOf:
         found = raw(trace, self.of)
         if isinstance(found, Symbol):
             return replace(found, offset=found.offset + self.offset)
+        if isinstance(found, FunctionName):
+            if self.offset:
+                raise LanguageError(
+                    f"the address of a function takes no offset, not {self.offset}",
+                    location=caller(),
+                )
+            return found
         raise LanguageError(
-            "ptx.address_of takes shared memory, a variable or a parameter, "
+            "ptx.address_of takes shared memory, a variable, a parameter or a function, "
             f"not {scalar.describe(found)}",
             location=caller(),
         )
@@ -308,7 +315,7 @@ def address_of(of: object, offset: int = 0, *, generic: bool = False, mask: int 
     """The address of a variable, parameter or function, plus `offset` bytes.
 
     It is an operand of `mov`, and a value of `init=`, where `generic` makes it a generic address
-    and `mask` (0xFF, 0xFF00 and on) takes one byte of it.
+    and `mask` (0xFF, 0xFF00 and on) takes one byte of it. That of a function has no offset.
     """
     return AddressOf(of, offset, generic, mask)
 

@@ -23,7 +23,7 @@ from pyptx.types import DType, u32, u64
 Extent: TypeAlias = "int | Reg"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Tensor(Indexed):
     """A tensor argument: `shape` holds ints, and a 64-bit register for each run-time dimension."""
 

@@ -122,12 +122,12 @@ bool check_size(Warp& w, const Instruction& in, unsigned lane, uint32_t size) {
   return false;
 }
 
-// To shared memory; the bytes are counted on mbarriers.
+// To shared memory; the bytes are counted on mbarriers. A copy of no bytes accesses nothing, wherever it points.
 template <bool kSanitized>
 void to_shared(Warp& w, const Instruction& in, unsigned lane) {
   const CopyPlan& plan = plan_of(in);
   const uint32_t size = source<uint32_t>(w, in, plan.size)[lane];
-  if (!check_size(w, in, lane, size)) return;
+  if (!check_size(w, in, lane, size) || size == 0) return;
   std::vector<SharedPlace> to;
   SharedPlace barrier, from;
   if (!find_destinations(w, in, lane, size, 16, &to) ||
@@ -139,7 +139,7 @@ void to_shared(Warp& w, const Instruction& in, unsigned lane) {
   const uint64_t source_address = address_of(w, in, plan.from, lane);
   if (plan.from.space == Space::Global) {
     buffer = find_global(w, in, source_address, size, 16, lane, false);
-    if (buffer == nullptr && size != 0) return;
+    if (buffer == nullptr) return;
     bytes = reinterpret_cast<const uint8_t*>(source_address);
     count_bulk(w, in, lane, source_address, size);
   } else {
@@ -163,7 +163,6 @@ void to_shared(Warp& w, const Instruction& in, unsigned lane) {
     op->pieces.push_back({t.bytes(), bytes, size, 0, t.owner});
     op->signals.push_back({at.owner, at.offset, size});
   }
-  if (size == 0) return;
   if (kSanitized) {
     order_issue(w, lane, *op);
     if (buffer != nullptr) check_copy_global(w, in, *buffer, source_address, size, lane, false, true, *op);
@@ -201,7 +200,8 @@ void to_global(Warp& w, const Instruction& in, unsigned lane) {
 // A prefetch of what is not there has no effect; its size and alignment are checked as a copy's are.
 void prefetch(Warp& w, const Instruction& in, unsigned lane) {
   const CopyPlan& plan = plan_of(in);
-  if (!check_size(w, in, lane, source<uint32_t>(w, in, plan.size)[lane])) return;
+  const uint32_t size = source<uint32_t>(w, in, plan.size)[lane];
+  if (!check_size(w, in, lane, size) || size == 0) return;
   if (address_of(w, in, plan.from, lane) % 16 != 0) wrong_copy(w, in, lane, "the address must be a multiple of 16");
 }
 
