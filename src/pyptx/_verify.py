@@ -172,14 +172,18 @@ def _never_true(kernel: Kernel) -> frozenset[int]:
     for statement in kernel.body:
         if isinstance(statement, Place):
             continue
-        _, *compared = statement.operands or (None,)
-        one = compared[0] if len(compared) == 2 and compared[0] == compared[1] else None
-        same = statement.form.opcode == "setp" and statement.modifiers[0] == "ne"
-        numbers = same and type(one) is Immediate and one.dtype.is_integer
-        (constant if numbers else others).update(
-            register.index for register in reads_and_writes(statement)[1]
-        )
+        written = [register.index for register in reads_and_writes(statement)[1]]
+        (constant if _differs_from_itself(statement) else others).update(written)
     return frozenset(constant - others)
+
+
+def _differs_from_itself(instruction: Instruction) -> bool:
+    """Whether it sets one predicate: of `p|q`, the second holds."""
+    if instruction.form.opcode != "setp" or instruction.modifiers[0] != "ne":
+        return False
+    found, one, *others = instruction.operands
+    number = type(one) is Immediate and one.dtype.is_integer
+    return type(found) is Register and number and others == [one]
 
 
 def unset_reads(kernel: Kernel) -> Iterator[tuple[Register, Instruction]]:

@@ -15,7 +15,7 @@ from jax.sharding import AxisType, NamedSharding  # noqa: E402
 from jax.sharding import PartitionSpec as P  # noqa: E402
 
 import pyptx  # noqa: E402
-from pyptx import CallError, ops, ptx  # noqa: E402
+from pyptx import PtxError, ops, ptx  # noqa: E402
 from pyptx.ops.tensor_core import hopper, plan  # noqa: E402
 from pyptx.ops.tensor_core.epilogue import Layer, with_sums  # noqa: E402
 from pyptx.ops.tensor_core.shape import Product  # noqa: E402
@@ -411,6 +411,53 @@ CASES = {
         b is a tuple of 3 arrays, and may be of two
         """,
     ),
+    "no matrices": (
+        lambda: ops.fused_matmul(A, (), lambda x: x),
+        """
+        b is a tuple of 0 arrays, and may be of two
+        """,
+    ),
+    "a gate without an activation": (
+        lambda: ops.gated_matmul(A, B, B, activation=None),
+        """
+        activation is None, and a gate needs one
+          legal: relu silu gelu gelu_tanh
+        """,
+    ),
+    "a further result of no type": (
+        lambda: ops.fused_matmul(A, B, lambda t: (t, t), further=[[1]]),
+        """
+        the result's type is [1]
+          legal: bfloat16 float16 float32
+        """,
+    ),
+    "too few parameters": (
+        lambda: ops.fused_matmul(A, B, lambda t: t, rows=[jnp.ones(4)]),
+        """
+        <lambda>(t) cannot take its registers: one sum, 1 of rows
+          legal: epilogue(*sums, *of_rows, *of_columns, *of_elements)
+        """,
+    ),
+    "too many parameters": (
+        lambda: ops.fused_matmul(
+            A, (B, B), lambda x, y, r, c, e, f: x, columns=[jnp.ones(8)] * 2, elements=[A @ B]
+        ),
+        """
+        <lambda>(x, y, r, c, e, f) cannot take its registers: two sums, 2 of columns, 1 of elements
+          legal: epilogue(*sums, *of_rows, *of_columns, *of_elements)
+        """,
+    ),
+    "a reference of other results": (
+        lambda: jax.grad(
+            lambda a: ops.fused_matmul(
+                a, B, lambda t: (t, t), further=[jnp.float32], reference=lambda t: t
+            )[0].sum()
+        )(A),
+        """
+        reference gives 1 of 2 results
+          help: reference= is the same function on arrays
+        """,
+    ),
     "rows of another length": (
         lambda: ops.fused_matmul(A, B, lambda s, r: s * r, rows=[jnp.ones(8)]),
         """
@@ -429,7 +476,7 @@ CASES = {
 
 @pytest.mark.parametrize(("call", "message"), CASES.values(), ids=CASES)
 def test_the_whole_message(call, message):
-    with pytest.raises(CallError) as caught:
+    with pytest.raises(PtxError) as caught:
         call()
     place, _, text = str(caught.value).partition(": ")
     assert place.rpartition(":")[0] == __file__

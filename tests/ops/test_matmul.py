@@ -247,6 +247,8 @@ NUMBERS = [
     ((((2,), (1,)), ((0,), (0,))), (3, 20, 24), (3, 24, 8)),
     ((((2, 3), (0, 1)), ((), ())), (2, 5, 4, 6), (4, 6, 8)),
     ((((1,), (2,)), ((0,), (0,))), (3, 24, 5, 2), (3, 8, 24)),
+    ((((3, 2), (1, 0)), ((), ())), (2, 5, 4, 6), (4, 6, 8)),
+    ((((2, 1), (3, 2)), ((0,), (0,))), (3, 4, 6, 5), (3, 8, 4, 6)),
 ]
 
 
@@ -338,6 +340,34 @@ def test_an_exported_product_of_any_number_of_rows():
     loaded = jax.export.deserialize(exported.serialize())
     for count in (64, 13):
         assert off(loaded.call(a[:count], b), EXACT(a[:count], b)) < 4e-3
+
+
+@pytest.mark.sampled(5, each="dtype")
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float32, jnp.float8_e4m3fn])
+@pytest.mark.parametrize("options", [{}, {"activation": "gelu"}, {"amax": True}], ids=str)
+def test_an_exported_product_of_any_sizes(dtype, options):
+    """Rows that are no multiple of 16 bytes are padded when the program is compiled."""
+    m, k, n = jax.export.symbolic_shape("M, K, N")
+    f = partial(ops.matmul, out_dtype=jnp.float32, **options)
+    exported = jax.export.export(
+        jax.jit(f), platforms=("cpu",), disabled_checks=pyptx.export_safety_checks()
+    )(jax.ShapeDtypeStruct((m, k), dtype), jax.ShapeDtypeStruct((k, n), dtype))
+    loaded = jax.export.deserialize(exported.serialize())
+    for size in ((16, 32, 16), (4, 7, 5), (1, 1, 1), (33, 130, 9)):
+        a, b = normal(size[:2], dtype), normal(size[1:], dtype, 1)
+        found, exact = (jax.tree.leaves(g(a, b)) for g in (loaded.call, f))
+        assert max(map(off, found, exact)) < EIGHT_BITS
+
+
+def test_an_exported_gradient_of_any_sizes():
+    p, m, k, n = jax.export.symbolic_shape("P, M, K, N")
+    given = normal((2, 3, 7), jnp.bfloat16), normal((2, 7, 5), jnp.bfloat16, 1)
+    f = jax.grad(lambda a, b: (ops.matmul(a, b).astype(jnp.float32) ** 2).sum(), (0, 1))
+    shapes = ((p, m, k), (p, k, n))
+    exported = jax.export.export(
+        jax.jit(f), platforms=("cpu",), disabled_checks=pyptx.export_safety_checks()
+    )(*(jax.ShapeDtypeStruct(shape, jnp.bfloat16) for shape in shapes))
+    assert max(map(off, exported.call(*given), f(*given))) < 1e-6
 
 
 # ---- targets and choices -------------------------------------------------------------------------
@@ -443,6 +473,13 @@ of 8 bits, those that are summed over come last
         """
         matmul has no derivative in forward mode (jax.jvp, jax.jacfwd)
           help: jax.grad, jax.vjp and jax.jacrev work
+        """,
+    ),
+    "no precision": (
+        lambda: ops.matmul(A, B, precision=([], [])),
+        """
+        there is no precision ([], [])
+          legal: None "highest" "tf32" jax.lax.DotAlgorithmPreset.TF32_TF32_F32
         """,
     ),
     "dimensions in the middle": (

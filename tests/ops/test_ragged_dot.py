@@ -11,7 +11,7 @@ import pytest
 jax = pytest.importorskip("jax", reason="JAX is an optional dependency")
 
 import jax.numpy as jnp  # noqa: E402
-from jax.sharding import NamedSharding  # noqa: E402
+from jax.sharding import AxisType, NamedSharding  # noqa: E402
 from jax.sharding import PartitionSpec as P  # noqa: E402
 
 import pyptx  # noqa: E402
@@ -83,6 +83,23 @@ def test_lengths_are_known_when_it_runs():
     assert f._cache_size() == 1
 
 
+@pytest.mark.parametrize(
+    ("dtype", "lengths", "rows"),
+    [
+        ("int8", [100, 50], 200), ("uint8", [200, 50], 300), ("int8", [127, -3], 130),
+        ("uint16", [9, 250], 260), ("int32", [9, 2**31 - 1], 40), ("uint32", [2**32 - 1, 1], 40),
+    ],
+)  # fmt: skip
+def test_lengths_of_every_type(dtype, lengths, rows):
+    """The number of rows may be beyond the type's largest number."""
+    x, w = normal((rows, 8)), normal((2, 8, 8), seed=1)
+    first = min(lengths[0], rows)
+    exact = jnp.zeros((rows, 8)).at[:first].set(jnp.matmul(x[:first], w[0], precision="highest"))
+    second = slice(first, min(first + max(lengths[1], 0), rows))
+    exact = exact.at[second].set(jnp.matmul(x[second], w[1], precision="highest"))
+    assert off(ops.ragged_dot(x, w, jnp.array(lengths, dtype)), exact) < 1e-6
+
+
 def masked(x, w, sizes):
     """The same by a product for each group; `jax.lax.ragged_dot` has no second derivative in w."""
     ends = jnp.cumsum(sizes)
@@ -138,6 +155,102 @@ def test_columns_that_are_split():
     assert off(program(*arrays), EXACT(x, w, sizes)) < 1e-6
 
 
+ROWS, EACH, WHOLE = P("x"), P(None, None, "x"), P()
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float32])
+@pytest.mark.parametrize(
+    ("specs", "out"),
+    [
+        ((ROWS, WHOLE, ROWS), ROWS),
+        ((WHOLE, WHOLE, ROWS), ROWS),
+        ((WHOLE, EACH, WHOLE), P(None, "x")),
+        ((ROWS, EACH, ROWS), ROWS),
+    ],
+    ids=str,
+)
+def test_gradients_inside_shard_map(specs, out, dtype):
+    """Each device has its own rows and lengths; what all have the same of is added up."""
+    x, w = normal((32, 24), dtype), normal((2, 24, 32), dtype, 1)
+    sizes = jnp.array([3, 4, 0, 6, 8, 0, 1, 1]) if specs[2] == ROWS else jnp.array([9, 20])
+
+    def loss(f, x, w):
+        mapped = jax.shard_map(
+            lambda x, w, s: f(x, w, s, preferred_element_type=jnp.float32),
+            mesh=jax.make_mesh((4,), ("x",), axis_types=(AxisType.Auto,)),
+            in_specs=specs, out_specs=out,
+        )  # fmt: skip
+        return jnp.sum(jnp.sin(mapped(x, w, sizes)))
+
+    found = jax.grad(partial(loss, ops.ragged_dot), (0, 1))(x, w)
+    exact = jax.grad(partial(loss, EXACT), (0, 1))(*wide(x, w))
+    for one, other in zip(found, exact, strict=True):
+        assert one.dtype == dtype
+        assert off(one, other) < 2 * TOLERANCE[np.dtype(dtype).name]
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float32])
+@pytest.mark.parametrize(
+    ("of_x", "of_w", "out"),
+    [
+        (WHOLE, EACH, P(None, "x")),
+        (P("x"), WHOLE, P(None, None)),
+        (P(None, "x"), P(None, "x"), P(None, None)),
+        (P(None, "x"), EACH, P(None, "x")),
+        (WHOLE, P("x"), P(None, None)),
+    ],
+    ids=str,
+)
+def test_an_explicit_mesh(of_x, of_w, out, dtype):
+    """What devices may not split is gathered, and gradients are sharded as what they belong to."""
+    place = jax.make_mesh((4,), ("x",), axis_types=(AxisType.Explicit,))
+    x, w, sizes = normal((24, 32), dtype), normal((4, 32, 64), dtype, 1), jnp.array([5, 0, 9, 3])
+    exact, pull = jax.vjp(lambda x, w: EXACT(x, w, sizes), *wide(x, w))
+    slopes = pull(jnp.ones_like(exact))
+    with jax.set_mesh(place):
+        a, b = (jax.device_put(v, NamedSharding(place, p)) for v, p in ((x, of_x), (w, of_w)))
+        assert off(ops.ragged_dot(a, b, sizes), exact) < TOLERANCE[np.dtype(dtype).name]
+        program = jax.jit(lambda a, b: jax.vjp(lambda a, b: ops.ragged_dot(a, b, sizes), a, b)[0])
+        d = program(a, b)
+        assert jax.typeof(d).sharding.spec == out
+        gradient = jax.jit(
+            jax.grad(lambda a, b: ops.ragged_dot(a, b, sizes).astype(jnp.float32).sum(), (0, 1))
+        )
+        found = gradient(a, b)
+        for one, given, other in zip(found, (a, b), slopes, strict=True):
+            assert jax.typeof(one).sharding.spec == jax.typeof(given).sharding.spec
+            assert off(one, other) < 2 * TOLERANCE[np.dtype(dtype).name]
+
+
+def exported(f, *shapes):
+    """A program for symbolic sizes, of arrays of these shapes and types."""
+    scope = jax.export.SymbolicScope()
+    given = [
+        jax.ShapeDtypeStruct(jax.export.symbolic_shape(shape, scope=scope), dtype)
+        for shape, dtype in shapes
+    ]
+    checks = pyptx.export_safety_checks()
+    program = jax.export.export(jax.jit(f), platforms=("cpu",), disabled_checks=checks)(*given)
+    return jax.export.deserialize(program.serialize())
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float32])
+def test_exported_for_any_sizes(dtype):
+    def gradients(x, w, sizes):
+        loss = lambda x, w: ops.ragged_dot(x, w, sizes).astype(jnp.float32).sum()
+        return jax.grad(loss, (0, 1))(x, w)
+
+    shapes = ("M, K", dtype), ("3, K, N", dtype), ("3", jnp.int8)
+    for f in (ops.ragged_dot, gradients):
+        program = exported(f, *shapes)
+        for m, k, n in ((40, 24, 16), (300, 7, 5)):
+            x, w, sizes = normal((m, k), dtype), normal((3, k, n), dtype, 1), jnp.array([9, 0, 30])
+            given = x, w, sizes.astype(jnp.int8)
+            found, exact = (jax.tree.leaves(g(*given)) for g in (program.call, f))
+            assert max(map(off, found, exact)) < 2 * TOLERANCE[np.dtype(dtype).name]
+
+
 @pytest.mark.parametrize("shapes", [((0, 8), (2, 8, 8)), ((8, 0), (2, 0, 8)), ((8, 8), (2, 8, 0))])
 def test_nothing(shapes):
     x, w = (normal(shape) for shape in shapes)
@@ -164,8 +277,34 @@ CASES = {
     "no lengths": (
         lambda: ops.ragged_dot(X, W, 3),
         """
-        lhs has shape (4, 8), rhs (2, 8, 8) and group_sizes ()
+        group_sizes is a int; ragged_dot takes arrays
+          help: jax.numpy.asarray(group_sizes)
+        """,
+    ),
+    "a list of lengths": (
+        lambda: ops.ragged_dot(X, W, [1, 2]),
+        """
+        group_sizes is a list; ragged_dot takes arrays
+          help: jax.numpy.asarray(group_sizes)
+        """,
+    ),
+    "lengths of another rank": (
+        lambda: ops.ragged_dot(X, W, SIZES[None]),
+        """
+        lhs has shape (4, 8), rhs (2, 8, 8) and group_sizes (1, 2)
           legal: (M, K), (G, K, N) and (G,)
+        """,
+    ),
+    "a symbolic number of groups": (
+        lambda: exported(
+            lambda x, w, s: ops.ragged_dot(x, w, s),
+            ("4, 8", X.dtype),
+            ("G, 8, 8", X.dtype),
+            ("G", jnp.int32),
+        ),
+        """
+        rhs has G groups, and ragged_dot takes a number that is known when its kernel is built
+          help: export it for each number of groups; M, K and N may be symbolic
         """,
     ),
     "lengths that are no integers": (

@@ -86,13 +86,16 @@ DIMS = {
     "negative": ((3, 4, 5), (2, 5), ([-1], [-1])),
     "all": ((3, 4), (3, 4), ([0, 1], [0, 1])),
     "no rows": ((0, 4), (4, 2), 1),
+    "numbers": ((), (), 0),
+    "a number and a matrix": ((), (4, 2), 0),
+    "no pairs of numbers": ((), (), ([], [])),
 }
 
 
 @pytest.mark.parametrize("name", DIMS)
 def test_tensordot(name):
     first, second, dims = DIMS[name]
-    a, b = (torch.randn(*shape, requires_grad=True) for shape in (first, second))
+    a, b = (torch.randn(shape, requires_grad=True) for shape in (first, second))
     found, wanted = ours.tensordot(a, b, dims), torch.tensordot(a, b, dims)
     torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
     g = torch.randn_like(wanted)

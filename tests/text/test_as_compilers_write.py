@@ -13,6 +13,7 @@ from tests.lift.comparing import kernels, machine_code
 from pyptx import In, Out, Tile, from_ptx
 from pyptx._assemble import ptxas
 from pyptx._text import ParseError, normal_form, parse, write
+from pyptx._verify import unset_reads
 from pyptx.types import f16, u32
 
 HEAD = ".version {version}\n.target {target}\n.address_size 64\n"
@@ -126,6 +127,27 @@ def test_what_is_lifted_of_a_constant_scale_d_has_its_machine_code(scale, tmp_pa
     module = parse(wgmma(scale))
     (k,) = kernels(module).values()
     assert machine_code(k.module(), tmp_path) == machine_code(module, tmp_path)
+
+
+UNSET = """
+.reg .f32 f<4>; .reg .b64 a, b; .reg .pred p, q, r, s; .reg .b32 w;
+mov.b64 a, 0; mov.b64 b, 0; mov.b32 w, 1;
+setp.ne.u32 p, 0, 0; setp.ne.u32 q|r, 0, 0; setp.ne.u32 s, 3, 3; SET
+wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {f0, f1, f2, f3}, a, b, SCALE, 1, 1, 0, 0;
+"""
+
+
+@pytest.mark.parametrize(
+    ("scale", "more", "reads"),
+    [
+        ("0", "", 0), ("1", "", 4), ("p", "", 0), ("!p", "", 4), ("s", "", 0), ("r", "", 4),
+        ("p", "setp.ne.u32 p, w, 0;", 4), ("p", "setp.ne.u32 p, 1, 0;", 4),
+    ],
+)  # fmt: skip
+def test_sums_are_read_unless_a_constant_says_that_they_are_not(scale, more, reads):
+    body = UNSET.replace("SCALE", scale).replace("SET", more)
+    (kernel,) = parse(text(body, target="sm_90a")).kernels
+    assert len([*unset_reads(kernel)]) == reads
 
 
 def test_registers_that_share_a_name_with_a_range_are_apart(tmp_path):

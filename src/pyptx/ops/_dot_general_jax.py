@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
+import jax
 import jax.numpy
+import numpy as np
 
 from pyptx._calls import binding
-from pyptx._source import call_site
+from pyptx._source import SourceLocation, call_site
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
 from pyptx.ops._matmul_checks import as_matrix, check_types, every_block, result_type
@@ -44,8 +46,9 @@ def ragged_dot(
     returns      (M, N); zeros in rows that are in no group
 
     One launch computes all groups, and one the gradient in `rhs`, with a separate sum over each
-    group's rows. Sharded columns of rhs need no communication; lhs is gathered. Everything else is
-    as in `matmul`. Raises CallError.
+    group's rows. Sharded columns of rhs need no communication; lhs is gathered, also under an
+    explicit mesh. `jax.export` takes symbolic M, K and N, not G. Everything else is as in
+    `matmul`. Raises CallError.
     """
     where = call_site()
     dtype = check_types("ragged_dot", where, lhs=lhs, rhs=rhs)
@@ -58,23 +61,7 @@ def ragged_dot(
             location=where,
             notes=(("legal", " ".join(FLOAT8 if what else [*DTYPES, *FLOAT8])),),
         )
-    shapes = tuple(lhs.shape), tuple(rhs.shape), tuple(getattr(group_sizes, "shape", ()))
-    ranks = tuple(map(len, shapes)) == (2, 3, 1)
-    if not ranks or lhs.shape[1] != rhs.shape[1] or rhs.shape[0] != group_sizes.shape[0]:
-        raise CallError(
-            f"lhs has shape {shapes[0]}, rhs {shapes[1]} and group_sizes {shapes[2]}",
-            location=where,
-            notes=(("legal", "(M, K), (G, K, N) and (G,)"),),
-        )
-    if rhs.shape[0] > plan.MOST_GROUPS:
-        raise CallError(
-            f"rhs has {rhs.shape[0]} groups, and ragged_dot takes {plan.MOST_GROUPS}",
-            location=where,
-        )
-    lhs, rhs, lengths = shell.as_jax(lhs, rhs, group_sizes)
-    if not jnp.issubdtype(lengths.dtype, jnp.integer):
-        raise CallError(f"group_sizes has elements of type {lengths.dtype}", location=where)
-    lengths = jnp.clip(lengths, 0, min(shell.MOST_ROWS, lhs.shape[0])).astype(jnp.int32)
+    lhs, rhs, lengths = _checked_groups(lhs, rhs, group_sizes, where)
     if eight:
         names = ("lhs_scale", "rhs_scale")
         scales = every_block((lhs_scale, rhs_scale), lhs, rhs, dtype, where, names)
@@ -83,6 +70,42 @@ def ragged_dot(
             jnp.swapaxes(rhs, -1, -2), lengths, (scales.of_a, scales.of_b),
         )  # fmt: skip
     return shell.located("ragged_dot", where, partial(ragged_rows, "MN", out), lhs, rhs, lengths)
+
+
+def _checked_groups(lhs: Any, rhs: Any, group_sizes: Any, where: SourceLocation) -> list[Any]:
+    """Both factors, and the lengths of the groups as kernels take them. Raises CallError."""
+    if not isinstance(group_sizes, (jax.Array, np.ndarray)):
+        raise CallError(
+            f"group_sizes is a {type(group_sizes).__name__}; ragged_dot takes arrays",
+            location=where,
+            notes=(("help", "jax.numpy.asarray(group_sizes)"),),
+        )
+    shapes: Any = tuple(lhs.shape), tuple(rhs.shape), tuple(cast("Any", group_sizes).shape)
+    ranks = tuple(map(len, shapes)) == (2, 3, 1)
+    if not ranks or lhs.shape[1] != rhs.shape[1] or rhs.shape[0] != shapes[2][0]:
+        raise CallError(
+            f"lhs has shape {shapes[0]}, rhs {shapes[1]} and group_sizes {shapes[2]}",
+            location=where,
+            notes=(("legal", "(M, K), (G, K, N) and (G,)"),),
+        )
+    groups, rows = rhs.shape[0], lhs.shape[0]
+    if not isinstance(groups, int):
+        raise CallError(
+            f"rhs has {groups} groups, and ragged_dot takes a number that is known when its "
+            "kernel is built",
+            location=where,
+            notes=(("help", "export it for each number of groups; M, K and N may be symbolic"),),
+        )
+    if groups > plan.MOST_GROUPS:
+        raise CallError(
+            f"rhs has {groups} groups, and ragged_dot takes {plan.MOST_GROUPS}", location=where
+        )
+    lhs, rhs, lengths = shell.as_jax(lhs, rhs, group_sizes)
+    if not jnp.issubdtype(lengths.dtype, jnp.integer):
+        raise CallError(f"group_sizes has elements of type {lengths.dtype}", location=where)
+    # In 32 bits, since the number of rows may be beyond their own type.
+    most = min(shell.MOST_ROWS, rows) if isinstance(rows, int) else rows
+    return [lhs, rhs, jnp.clip(shell.as_s32(lengths), 0, most)]
 
 
 @binding(CallError, "dot_general")
@@ -100,7 +123,8 @@ def dot_general(
                          dimensions come last
     dimension_numbers    ((contracting of lhs, of rhs), (batch of lhs, of rhs)). Batch dimensions
                          come first in both; contracting ones are next to each other, in the same
-                         order in both, either directly after the batch or last
+                         order in both, either directly after the batch or last. Pairs of them may
+                         be in any order
     precision               as `matmul`'s
     preferred_element_type  as `out_dtype` of `matmul`
 

@@ -57,8 +57,9 @@ class Batched:
             *(_batch_of(x, 1, lead) for x in (*rows, *columns)),
             *(_batch_of(x, 2, lead) for x in elements),
         ]
-        a = _batch_of(a, 2, lead)
-        own = [jnp.broadcast_to(b, (*lead, *b.shape[-2:])) for b in bs]
+        # Repeated by the launch, so that their cotangents are added up before they are rounded.
+        a = _one_of(a, 2) if _shared(a, 2) else _of_rank(a, len(lead) + 2)
+        own = [_of_rank(b, len(lead) + 2) for b in bs]
         return self._one(a, own, operands, "G" if len(lead) > 1 else None)
 
     def _one(
@@ -94,6 +95,11 @@ def _shared(x: Any, rank: int) -> bool:
 def _one_of(x: Any, rank: int) -> Any:
     """Without a batch, where it is one of one."""
     return x.reshape(x.shape[x.ndim - rank :]) if _shared(x, rank) else x
+
+
+def _of_rank(x: Any, rank: int) -> Any:
+    """With dimensions of 1 before the others."""
+    return x if x.ndim == rank else x.reshape((1,) * (rank - x.ndim) + x.shape)
 
 
 def _batch_of(x: Any, rank: int, lead: tuple[Any, ...]) -> Any:

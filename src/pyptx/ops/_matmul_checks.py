@@ -26,7 +26,7 @@ jnp: Any = jax.numpy
 
 def check_factors(a: Any, bs: Sequence[Any], where: SourceLocation) -> DType:
     names = ("b",) if len(bs) == 1 else ("b[0]", "b[1]")
-    if len(bs) > len(names):
+    if not 0 < len(bs) <= len(names):
         raise CallError(f"b is a tuple of {len(bs)} arrays, and may be of two", location=where)
     for name, b in zip(names, bs, strict=True):
         dtype = check_types("fused_matmul", where, **{"a": a, name: b})

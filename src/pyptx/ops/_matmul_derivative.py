@@ -14,7 +14,14 @@ from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
 from pyptx.ops._matmul_launch import computed
 from pyptx.ops._ragged_launch import ragged, ragged_scaled
-from pyptx.ops.tensor_core.epilogue import Epilogue, Layer, with_sums
+from pyptx.ops.tensor_core.epilogue import (
+    Epilogue,
+    Layer,
+    begin,
+    cotangent_type,
+    kept_type,
+    with_sums,
+)
 from pyptx.ops.tensor_core.factors import DTYPES, EIGHT_BITS, Call, derivatives
 from pyptx.ops.tensor_core.shape import Blocks, Major, Spread
 from pyptx.types import DType, f32
@@ -53,27 +60,34 @@ def _check_differentiable(a: Any, b: Any) -> None:
 
 
 def _cotangents(call: Call, a: Any, b: Any, g: Any) -> tuple[Any, Any]:
-    """Those of both factors, for the cotangent of their product."""
-    g = g.astype(a.dtype)  # both factors have one type
-    factors = {"a": a, "b": b, "g": g}
+    """Those of both factors, for the cotangent of their product.
+
+    It is multiplied in its own type: rounded to the factors', one of f32 would lose its bits, or
+    be beyond the range of f16.
+    """
+    factors = {"a": a, "b": b, "g": g.astype(a.dtype) if call.tf32 else g}
     da, db = (
-        _cotangent(call, primal, of.majors, *(factors[name] for name in of.factors))
+        _cotangent(call, primal, g.shape[:-2], of.majors, *(factors[name] for name in of.factors))
         for primal, of in zip((a, b), derivatives(call.a_major, call.b_major), strict=True)
     )
     return da, db
 
 
-def _cotangent(call: Call, primal: Any, majors: tuple[Major, Major], x: Any, y: Any) -> Any:
-    """The cotangent of a factor; added up over a batch that the factor is the same for."""
+def _cotangent(
+    call: Call, primal: Any, batch: tuple[Any, ...], majors: tuple[Major, Major], x: Any, y: Any
+) -> Any:
+    """The cotangent of a factor; added up over axes of the batch that it is the same for."""
     over = shell.shared_over(primal, x, y)
-    spread = call.spread
+    spread, summed = call.spread, tuple[int, ...]()
     if spread in ("M", "K"):
         spread = "M" if primal.ndim > 2 else "K"
-    summed = spread != "K" and primal.ndim == 2 and max(x.ndim, y.ndim) > 2
+    else:
+        own = primal.shape[:-2] or (None,) * len(batch)
+        summed = tuple(i for i, size in enumerate(batch) if own[i] != size)
     dtype = f32 if over or summed else DTYPES[str(primal.dtype)]
     found = dot(Call(*majors, dtype, tf32=call.tf32, spread=spread), x, y)
     if summed:
-        found = found.sum(tuple(range(found.ndim - 2)))
+        found = found.sum(summed, keepdims=primal.ndim > 2)
     if over:
         found = _jax.lax.psum(found, over)
     return shell.like(found.astype(primal.dtype), primal)
@@ -147,10 +161,10 @@ def _ragged_rows_bwd(
     del out
     a, b, lengths = saved
     (g,) = shell.as_jax(g)
-    g, dtype = g.astype(a.dtype), DTYPES[str(a.dtype)]
-    da = ragged_rows("MN" if b_major == "K" else "K", dtype, g, b, lengths)
-    db = ragged_parts(dtype, *((a, g) if b_major == "MN" else (g, a)), lengths)
-    return shell.like(da, a), shell.like(db, b), None
+    turned: Major = "MN" if b_major == "K" else "K"
+    da = _of_groups(partial(ragged_rows, turned), a, g, b, lengths)
+    db = _of_groups(ragged_parts, b, *((a, g) if b_major == "MN" else (g, a)), lengths)
+    return da, db, None
 
 
 ragged_rows.defvjp(_ragged_rows_fwd, _ragged_rows_bwd)
@@ -170,12 +184,22 @@ def _ragged_parts_bwd(out: DType, saved: tuple[Any, ...], g: Any) -> tuple[Any, 
     del out
     a, b, lengths = saved
     (g,) = shell.as_jax(g)
-    g, dtype = g.astype(a.dtype), DTYPES[str(a.dtype)]
-    da, db = ragged_rows("K", dtype, b, g, lengths), ragged_rows("MN", dtype, a, g, lengths)
-    return shell.like(da, a), shell.like(db, b), None
+    da = _of_groups(partial(ragged_rows, "K"), a, b, g, lengths)
+    return da, _of_groups(partial(ragged_rows, "MN"), b, a, g, lengths), None
 
 
 ragged_parts.defvjp(_ragged_parts_fwd, _ragged_parts_bwd)
+
+
+def _of_groups(product: Callable[..., Any], primal: Any, *factors: Any) -> Any:
+    """The cotangent of a factor, which this product is; over devices it is added up in f32.
+
+    The last of the factors are the lengths, of which devices may have their own.
+    """
+    over = shell.shared_over(primal, *factors)
+    found = product(f32 if over else DTYPES[str(primal.dtype)], *factors)
+    return shell.column_cotangent(found, primal, *factors)
+
 
 # ---- products with an epilogue -------------------------------------------------------------------
 
@@ -187,17 +211,21 @@ class Formula:
     reference   `reference(*sums, *operands)` of f32 arrays that broadcast gives D, or a tuple of it
                 and further results; without it there is no derivative
     keeps       whether the derivative needs the sums, which the kernel then writes, too
+    bounded     whether the derivative of D in its sum is about one at most, or the other sum of a
+                gated pair: it is in the range of D's type where a program of that type alone is
     """
 
     epilogue: Epilogue
     reference: Callable[..., Any] | None
     keeps: bool = True
+    bounded: bool = False
 
 
 def formula_of(layer: Layer) -> Formula:
     """A Layer's."""
-    keeps = layer.scaled or layer.paired or layer.quantized or layer.activation is not None
-    return Formula(layer.epilogue, _Reference(layer), keeps)
+    scaled = layer.scaled or layer.quantized
+    keeps = scaled or layer.paired or layer.activation is not None
+    return Formula(layer.epilogue, _Reference(layer), keeps, bounded=not scaled)
 
 
 _ACTIVATIONS: dict[str | None, Callable[[Any], Any]] = {
@@ -247,7 +275,7 @@ class Fused:
         """What a launch takes."""
         epilogue = self.formula.epilogue
         if self.sums:
-            epilogue = with_sums(epilogue, self.out)
+            epilogue = with_sums(epilogue, kept_type(self.out))
         return Call(
             self.a_major, self.b_major, self.out, epilogue, tf32=self.tf32, spread=self.spread
         )
@@ -291,7 +319,11 @@ def _fused_bwd(product: Fused, saved: Any, cotangents: Sequence[Any]) -> tuple[A
     of_sums, of_operands = pull(tuple(gs))
     if further:
         of_sums = [g + more for g, more in zip(of_sums, further, strict=True)]
-    pairs = [_cotangents(product.call, a, b, g) for b, g in zip(bs, of_sums, strict=True)]
+    formula, results = product.formula, product.call.results
+    rounded = cotangent_type(results, DTYPES[str(a.dtype)], bounded=formula.bounded).numpy
+    pairs = [
+        _cotangents(product.call, a, b, g.astype(rounded)) for b, g in zip(bs, of_sums, strict=True)
+    ]
     da = pairs[0][0]
     for more, _ in pairs[1:]:
         da = da + more
@@ -312,5 +344,12 @@ def _referred(formula: Formula, sums: Sequence[Any], operands: Sequence[Any]) ->
         shaped.append(wide[..., None] if i < rows else wide[..., None, :] if i < vectors else wide)
     assert formula.reference is not None
     found = formula.reference(*sums, *shaped)
-    several = found if isinstance(found, tuple) else (found,)  # pyright: ignore[reportUnknownVariableType]
-    return tuple(jnp.broadcast_to(x.astype(jnp.float32), sums[0].shape) for x in several)  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    several: tuple[Any, ...] = found if isinstance(found, tuple) else (found,)  # pyright: ignore[reportUnknownVariableType]
+    wanted = 1 + len(epilogue.results)
+    if len(several) != wanted:
+        raise CallError(
+            f"reference gives {len(several)} of {wanted} results",
+            location=begin(formula.reference),
+            notes=(("help", "reference= is the same function on arrays"),),
+        )
+    return tuple(jnp.broadcast_to(x.astype(jnp.float32), sums[0].shape) for x in several)

@@ -106,7 +106,9 @@ def matmul(
     work of bf16; its kernel needs K contiguous in both factors, and copies transpose others.
     An empty K gives zeros. Reverse-mode derivatives of any order use the same kernels, without
     transposed copies; if the derivative needs a @ b, the kernel also writes it, in the result's
-    type. One launch under `jax.vmap`. Sharded rows of a and columns of b need no communication; a
+    type, or in f32 for f16, whose range sums may exceed. A result of more bits than a has has a
+    cotangent of as many, which are all multiplied: f32 by bf16 is three bf16 products, by f16 five.
+    One launch under `jax.vmap`. Sharded rows of a and columns of b need no communication; a
     sharded K needs one all-reduce of f32 sums, or one reduce-scatter where the result is sharded
     over the same axis of the mesh (with bias, activation or residual, K is gathered instead).
 
@@ -212,7 +214,7 @@ def gated_matmul(
     dtype = check_types("gated_matmul", where, x=x, gate=gate)
     check_types("gated_matmul", where, gate=gate, up=up)
     out = result_type(out_dtype, dtype, where, applied=True, operation="gated_matmul")
-    check_activation(activation, where)
+    check_activation(activation, where, needed=True)
     check_flag("amax", amax, where)
     check_shapes(x, gate, where, ("x", "gate"), least=2)
     if tuple(gate.shape) != tuple(up.shape):

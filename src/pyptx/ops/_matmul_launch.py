@@ -13,10 +13,18 @@ import jax.numpy
 
 from pyptx import KernelSequence
 from pyptx.ops import _jax as shell
-from pyptx.ops._matmul_arrays import as_tf32, extended, flat, in_parts, nothing, padded
+from pyptx.ops._matmul_arrays import (
+    as_tf32,
+    extended,
+    flat,
+    in_parts,
+    nothing,
+    one_batch,
+    padded,
+)
 from pyptx.ops.tensor_core import arrays as product_arrays
 from pyptx.ops.tensor_core import plan
-from pyptx.ops.tensor_core.factors import ALIGNED, FLOAT8, KINDS, Call
+from pyptx.ops.tensor_core.factors import ALIGNED, FLOAT8, KINDS, Call, part_pairs
 from pyptx.ops.tensor_core.shape import Product, Shape
 from pyptx.types import f32
 
@@ -29,8 +37,11 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
 
     `operands` are the epilogue's: (M,) of rows, (N,) of columns, (M, N), batched or not; before
     them the block scales of A and B. Where M or K is `call.spread`, it is several axes of all that
-    have it, and nothing is batched; "G" are several axes of a batch.
+    have it, and nothing is batched; "G" are several axes of a batch. Where a factor is the same
+    along an axis of the batch, it may have 1 there.
     """
+    if call.spread in (None, "G") and min(a.ndim, bs[0].ndim) > 2:
+        a, *bs = one_batch((a, *bs))
     *_, k = call.sizes(a, bs[0])
     if call.spread == "K" and (call.tf32 or (isinstance(k, int) and k < ALIGNED)):
         # Copies transpose tf32 numbers, and few products are padded.
@@ -45,11 +56,12 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     if call.tf32:
         a, bs = as_tf32(a, call.a_major), [as_tf32(b, call.b_major) for b in bs]
         call = replace(call, a_major="K", b_major="K")
-    split = not call.tf32 and str(a.dtype) == "float32"
-    if split and len(bs) > 1 and str(call.out.numpy) in FLOAT8:
+    pairs = () if call.tf32 else part_pairs(str(a.dtype), str(bs[0].dtype))
+    if pairs and len(bs) > 1 and str(call.out.numpy) in FLOAT8:
         return _rounded_last(call, a, bs, operands)
-    if split:
-        a, bs = in_parts(a, call.a_major, 0), [in_parts(b, call.b_major, 1) for b in bs]
+    if pairs:
+        a = in_parts(a, call.a_major, 0, pairs)
+        bs = [in_parts(b, call.b_major, 1, pairs) for b in bs]
     least = min(a.dtype.itemsize, *(dtype.bytes for dtype in call.results))
     a = padded(a, -1)
     amax = call.epilogue is not None and call.epilogue.amax
@@ -68,7 +80,7 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     product = Product(
         KINDS[str(a.dtype)], KINDS[str(bs[0].dtype)], call.out, call.a_major, call.b_major,
         several and a.ndim > 2, several and bs[0].ndim > 2, call.epilogue, batches=batches,
-        blocks=call.blocks, spread=call.spread, rounded=split,
+        blocks=call.blocks, spread=call.spread, rounded=bool(pairs),
     )  # fmt: skip
     launch = _launch(product) if shell.is_traced((a, *bs, *operands)) else partial(_once, product)
     found = launch(a, *bs, *operands)

@@ -21,7 +21,13 @@ _HIGHEST: Final = ("highest", "float32", "bf16_bf16_f32_x6")
 _TF32: Final = ("tf32", "tensorfloat32", "tf32_tf32_f32")
 
 
-def check_activation(activation: object, where: SourceLocation) -> None:
+def check_activation(activation: object, where: SourceLocation, *, needed: bool = False) -> None:
+    if activation is None and needed:
+        raise CallError(
+            "activation is None, and a gate needs one",
+            location=where,
+            notes=(("legal", " ".join(ACTIVATIONS)),),
+        )
     if activation is not None and activation not in tuple(ACTIVATIONS):
         raise CallError(
             f"there is no activation {activation!r}",
@@ -56,7 +62,7 @@ def is_tf32(precision: Any, name: str, x: Any, where: SourceLocation) -> bool:
     """Whether one product of tf32 numbers is asked for. Raises CallError for other precisions."""
     each = cast("tuple[Any, ...]", precision) if isinstance(precision, tuple) else (precision,)
     # JAX has a pair: one of each array.
-    one = each[0] if len(set(each)) == 1 else cast("Any", precision)
+    one = each[0] if each and all(x == each[0] for x in each) else cast("Any", precision)
     if one is None or one is _jax.lax.Precision.DEFAULT:
         return False
     spelled = str(getattr(one, "name", one)).lower()
@@ -89,7 +95,10 @@ def scale_of(name: str, scale: Any, where: SourceLocation) -> Any:
 def checked_numbers(
     numbers: Any, lhs: Any, rhs: Any, where: SourceLocation
 ) -> tuple[Dimensions, Dimensions]:
-    """Contracting and batch dimensions of lhs and rhs. Raises CallError for what are none."""
+    """Contracting and batch dimensions of lhs and rhs. Raises CallError for what are none.
+
+    Pairs of contracting dimensions, whose order makes no difference, are in that of lhs.
+    """
     try:
         found = [tuple(tuple(map(operator.index, dims)) for dims in pair) for pair in numbers]
     except (TypeError, ValueError):
@@ -110,6 +119,9 @@ def checked_numbers(
                 location=where,
                 notes=(("legal", "each dimension once, from 0 on"),),
             )
+    if len(contract[0]) == len(contract[1]):
+        pairs = sorted(zip(*contract, strict=True))
+        contract = tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
     return contract, batch
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -10,11 +11,19 @@ import jax
 import jax.numpy
 
 from pyptx.ops import _jax as shell
-from pyptx.ops._matmul_arrays import extended, in_parts, nothing, padded
+from pyptx.ops._matmul_arrays import (
+    extended,
+    gathered,
+    in_parts,
+    is_explicit,
+    nothing,
+    padded,
+)
+from pyptx.ops.tensor_core import arrays as product_arrays
 from pyptx.ops.tensor_core import plan
-from pyptx.ops.tensor_core.factors import KINDS, SPLIT, Call
+from pyptx.ops.tensor_core.factors import KINDS, Call, part_pairs
 from pyptx.ops.tensor_core.shape import Blocks, Major, Product
-from pyptx.types import DType
+from pyptx.types import DType, bf16
 
 _jax: Any = jax  # for what JAX annotates in part
 jnp: Any = jax.numpy
@@ -33,21 +42,23 @@ def ragged(
     call = Call(a_major, b_major, out)
     m, n, k = call.sizes(a, b)
     dims = (m, n) if along == "M" else (groups, m, n)
-    if 0 in (*dims, k, groups):
+    if any(isinstance(size, int) and size == 0 for size in (*dims, k, groups)):
         return jnp.zeros(dims, out.numpy) + (nothing(a) + nothing(b)).astype(out.numpy)
-    split = str(a.dtype) == "float32"
-    if split:
-        a, b = in_parts(a, a_major, 0), in_parts(b, b_major, 1)
-        lengths = lengths * len(SPLIT) if along == "K" else lengths
+    product = Product(
+        KINDS[str(a.dtype)], KINDS[str(b.dtype)], out, a_major, b_major, b_batched=along == "M",
+        ragged=along,
+    )  # fmt: skip
+    a, b, lengths = _gathered(product, a, b, lengths)
+    pairs = part_pairs(str(a.dtype), str(b.dtype))
+    if pairs:
+        product = replace(product, a=bf16, b=bf16, rounded=True)
+        a, b = in_parts(a, a_major, 0, pairs), in_parts(b, b_major, 1, pairs)
+        lengths = lengths * len(pairs) if along == "K" else lengths
     least = min(a.dtype.itemsize, out.bytes)
     a, b = padded(a, -1), padded(padded(b, -1), -2 if b_major == "K" else -1, least)
     if along == "M":
         depth = a.shape[-1] if b_major == "MN" else b.shape[-1]
         a, b = extended(a, -1, depth), extended(b, -2 if b_major == "MN" else -1, depth)
-    product = Product(
-        KINDS[str(a.dtype)], KINDS[str(b.dtype)], out, a_major, b_major,
-        b_batched=along == "M", ragged=along, rounded=split,
-    )  # fmt: skip
     d = _ragged(product, a, b, lengths)
     return d if d.shape == dims else d[..., :m, :n]
 
@@ -60,16 +71,37 @@ def ragged_scaled(
     `scales` are of a, (M, K / 128), and of b, (groups, K / 128, N / 128) or (groups, K / 128, N).
     """
     (m, k), (groups, n) = a.shape, b.shape[:2]
-    if 0 in (m, n, k, groups):
+    if any(isinstance(size, int) and size == 0 for size in (m, n, k, groups)):
         return jnp.zeros((m, n), out.numpy) + (nothing(a) + nothing(b)).astype(out.numpy)
-    of_a, of_b = scales
-    a, b = padded(a, -1), padded(padded(b, -1), -2, 1)
-    of_b = extended(of_b, -1, b.shape[-2]) if blocks == "column" else of_b
     product = Product(
         KINDS[str(a.dtype)], KINDS[str(b.dtype)], out, "K", "K", b_batched=True, ragged="M",
         blocks=blocks, batches=(False, True),
     )  # fmt: skip
+    a, b, lengths, of_a, of_b = _gathered(product, a, b, lengths, *scales)
+    a, b = padded(a, -1), padded(padded(b, -1), -2, 1)
+    of_b = extended(of_b, -1, b.shape[-2]) if blocks == "column" else of_b
     return _ragged(product, a, b, lengths, padded(of_a, -1), of_b)[:, :n]
+
+
+def _gathered(product: Product, *arrays: Any) -> list[Any]:
+    """Under an explicit mesh, arrays as under another one: whole where devices may not split them.
+
+    Of two factors that are sharded over one axis of the mesh, the second stays so.
+    """
+    if not any(map(is_explicit, arrays)):
+        return [*arrays]
+    split = product_arrays.run_time(product)["parallel"]
+    found: list[Any] = []
+    taken: set[str] = set()
+    for x, tile in reversed([*zip(arrays, product_arrays.inputs(product), strict=True)]):
+        spec = jax.typeof(x).sharding.spec
+        over = [{axes} if isinstance(axes, str) else {*(axes or ())} for axes in spec]
+        kept = [
+            dim in split and not axes & taken for dim, axes in zip(tile.dims, over, strict=True)
+        ]
+        taken = taken.union(*(axes for axes, keep in zip(over, kept, strict=True) if keep))
+        found.append(gathered(x, kept) if is_explicit(x) else x)
+    return found[::-1]
 
 
 def _ragged(product: Product, *arrays: Any) -> Any:
@@ -81,7 +113,10 @@ def _ragged(product: Product, *arrays: Any) -> Any:
 
 def _ragged_once(product: Product, a: Any, b: Any, lengths: Any, *scales: Any) -> Any:
     m, n, k = Call(product.a_major, product.b_major, product.d).sizes(a, b)
-    shape = plan.choose_ragged(product, m, n, k, lengths.shape[0])
+    if all(isinstance(size, int) for size in (m, n, k)):
+        shape = plan.choose_ragged(product, m, n, k, lengths.shape[0])
+    else:
+        shape = plan.with_table(plan.any_size(product), lengths.shape[0])
     return plan.operation(product, shape)(a, b, lengths, *scales)
 
 

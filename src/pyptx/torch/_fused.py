@@ -18,14 +18,22 @@ from pyptx._runtime import targets
 from pyptx._runtime.torch.tensors import dtype_name
 from pyptx.errors import CallError
 from pyptx.ops.tensor_core import plan
-from pyptx.ops.tensor_core.epilogue import ACTIVATIONS, Activation, Epilogue, Layer, with_sums
+from pyptx.ops.tensor_core.epilogue import (
+    ACTIVATIONS,
+    Activation,
+    Epilogue,
+    Layer,
+    cotangent_type,
+    kept_type,
+    with_sums,
+)
 from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, Call
 from pyptx.torch import _arguments as arguments
 from pyptx.torch import _gates, _matmul
 from pyptx.torch._differentiable import differentiable
 from pyptx.torch._products import as_rows, computed, cotangents, in_memory, takes_tf32, tensor_type
 from pyptx.torch._products_split import rows, rows_like
-from pyptx.types import DType, bf16
+from pyptx.types import DType, bf16, f32
 
 Function = Callable[..., Any]
 _ALIGNED: Final = ALIGNED // bf16.bytes
@@ -60,7 +68,8 @@ def linear(
     returns     (..., N): activation(input @ weight.T + bias) + residual, rounded once
 
     If the derivative of the activation needs the sums, the kernel also writes them, in the result's
-    type. Everything else, also the precision of float32, is as in `matmul`. Raises CallError.
+    type, or in float32 for float16, whose range sums may exceed. Everything else, also the
+    precision of float32, is as in `matmul`. Raises CallError.
     """
     kind, out = checked("linear", out_dtype, input=input, weight=weight)
     if weight.ndim != 2 or input.ndim < 1 or input.shape[-1] != weight.shape[1]:
@@ -130,6 +139,8 @@ class Formula:
                 sum and of each operand, which is read as it is
     gate        the activation of the sum or of the first of two, where D is that, times the second
                 if there are two, and what is added to it: then a kernel computes the derivative
+    bounded     whether the derivative of D in its sum is about one at most, or the other sum of a
+                gated pair: it is in the range of D's type where a program of that type alone is
     """
 
     epilogue: Epilogue
@@ -137,13 +148,17 @@ class Formula:
     keeps: bool
     adds: bool = False
     gate: Activation | None = None
+    bounded: bool = False
 
 
 @lru_cache(plan.KEPT)
 def _of_layer(layer: Layer) -> Formula:
     keeps = layer.paired or layer.activation is not None
     gate = layer.activation if layer.bias is None else None
-    return Formula(layer.epilogue, partial(_layer, layer), keeps, adds=not keeps, gate=gate)
+    return Formula(
+        layer.epilogue, partial(_layer, layer), keeps,
+        adds=not keeps, gate=gate, bounded=True,
+    )  # fmt: skip
 
 
 def _layer(layer: Layer, total: Any, *others: Any) -> Any:
@@ -180,7 +195,7 @@ def run_product(
 def _operation(call: Call, formula: Formula, factors: int) -> Any:
     kept = call
     if formula.keeps:
-        kept = replace(call, epilogue=with_sums(formula.epilogue, call.out))
+        kept = replace(call, epilogue=with_sums(formula.epilogue, kept_type(call.out)))
 
     results = len(call.results)
 
@@ -198,7 +213,8 @@ def _operation(call: Call, formula: Formula, factors: int) -> Any:
         a, *rest = saved[: len(saved) - len(sums)]
         bs, operands = rest[:factors], rest[factors:]
         found = _pulled(formula, factors, sums, operands, gradients)
-        pairs = [cotangents(call, a, b, s) for b, s in zip(bs, found, strict=False)]
+        of_sums = [_rounded(formula, call, a, s) for s in found[:factors]]
+        pairs = [cotangents(call, a, b, s) for b, s in zip(bs, of_sums, strict=True)]
         da = pairs[0][0]
         for more, _ in pairs[1:]:
             da = da + more
@@ -228,7 +244,7 @@ def _pulled(
     if formula.adds:
         return [first, *(_of_added(first, x) for x in operands)]
     if formula.gate is not None and isinstance(first.shape[-1], int):
-        found = _gates.gradient(formula.gate, sums, first)
+        found = _gates.gradient(formula.gate, sums, first.to(sums[0].dtype))
         return [*found, *(_of_added(first, x) for x in operands)]
     wide = tuple(g.float() for g in gs)
     totals = [s.float() for s in sums] or [wide[0] * 0 for _ in range(count)]
@@ -236,6 +252,13 @@ def _pulled(
     found = pull(wide[0] if len(wide) == 1 else wide)
     of_operands = zip(found[count:], operands, strict=True)
     return [*found[:count], *(d.to(x.dtype) for d, x in of_operands)]
+
+
+def _rounded(formula: Formula, call: Call, a: Any, g: Any) -> Any:
+    """The gradient of a sum as it is multiplied by the factors; see `cotangent_type`."""
+    factor = DTYPES[dtype_name(a.dtype)]
+    dtype = cotangent_type(call.results, factor, bounded=formula.bounded)
+    return g if dtype is f32 else g.to(tensor_type(dtype))
 
 
 def _of_added(g: Any, operand: Any) -> Any:
@@ -274,7 +297,7 @@ def check_matrix(x: Any, b: Any, name: str) -> None:
 
 
 def _check_activation(activation: object) -> None:
-    if activation is not None and activation not in ACTIVATIONS:
+    if activation is not None and activation not in tuple(ACTIVATIONS):
         raise CallError(
             f"there is no activation {activation!r}", notes=(("legal", " ".join(ACTIVATIONS)),)
         )

@@ -11,11 +11,14 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
+import torch
+
 from pyptx._runtime import dynamo
 from pyptx._source import call_site
 from pyptx.errors import CallError
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.epilogue import Epilogue, begin
+from pyptx.ops.tensor_core.factors import DTYPES
 from pyptx.torch import _arguments as arguments
 from pyptx.torch import _matmul
 from pyptx.torch._fused import Formula, Function, check_matrix, checked, operand, run_product
@@ -65,6 +68,12 @@ def fused_matmul(
             raise CallError(
                 f"{name} is a {type(each).__name__}; fused_matmul takes a tuple",
                 notes=(("help", f"{name}=({name},)"),),
+            ).at(call_site())
+    types = {f"further[{i}]": each for i, each in enumerate(further)}
+    for name, each in (*types.items(), ("out_dtype", out_dtype)):
+        if not isinstance(each, torch.dtype) and (each is not None or name != "out_dtype"):
+            raise CallError(
+                f"{name} is {each!r}", notes=(("legal", " ".join(f"torch.{t}" for t in DTYPES)),)
             ).at(call_site())
     others = other if isinstance(other, tuple) else (other,)
     counts = len(others), len(rows), len(columns), len(elements)

@@ -95,7 +95,7 @@ def _rows(b_major: Major, out: DType) -> Any:
 
     def backward(saved: Any, g: Any) -> Any:
         a, b, lengths = saved
-        g, dtype = g.to(a.dtype), DTYPES[dtype_name(a.dtype)]
+        dtype = DTYPES[dtype_name(a.dtype)]
         da = ragged("M", "MN" if b_major == "K" else "K", dtype, g, b, lengths)
         pair = (a, g) if b_major == "MN" else (g, a)
         return da, ragged("K", "MN", dtype, *pair, lengths), None
@@ -122,7 +122,7 @@ def _parts(out: DType) -> Any:
 
     def backward(saved: Any, g: Any) -> Any:
         a, b, lengths = saved
-        g, dtype = g.to(a.dtype), DTYPES[dtype_name(a.dtype)]
+        dtype = DTYPES[dtype_name(a.dtype)]
         da = ragged("M", "K", dtype, b, g, lengths)
         return da, ragged("M", "MN", dtype, a, g, lengths), None
 

@@ -42,8 +42,9 @@ def matmul(input: Any, other: Any, *, out_dtype: Any = None) -> Any:
 
     If rows in memory are not a multiple of 16 bytes, a copy pads them first. The order of a sum
     depends only on the sizes, so results are the same in every run. The same kernels compute first
-    derivatives, PyTorch's operators those of higher order. `scaled_mm` multiplies 8-bit types.
-    Raises CallError.
+    derivatives, PyTorch's operators those of higher order. A result of more bits than input has
+    has a gradient of as many, which are all multiplied: float32 by bfloat16 is three bfloat16
+    products, by float16 five. `scaled_mm` multiplies 8-bit types. Raises CallError.
     """
     check_types("matmul", DTYPES, input=input, other=other)
     wanted = arguments.autocast_type(input.device.type)

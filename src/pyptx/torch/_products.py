@@ -20,7 +20,7 @@ from pyptx._runtime.torch.runtime import is_distributed
 from pyptx._runtime.torch.tensors import DTYPES as TENSOR_TYPES
 from pyptx._runtime.torch.tensors import dtype_name
 from pyptx.ops.tensor_core import plan
-from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, KINDS, SPLIT, Call, derivatives
+from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, KINDS, Call, derivatives, part_pairs
 from pyptx.ops.tensor_core.shape import Blocks, Major, Product, Shape
 from pyptx.torch import _arguments as arguments
 from pyptx.torch import _products_split
@@ -74,8 +74,12 @@ def dot(call: Call) -> Any:
 
 
 def cotangents(call: Call, a: Any, b: Any, g: Any) -> tuple[Any, Any]:
-    """The gradients of both factors, for that of their product."""
-    factors = {"a": a, "b": b, "g": g.to(a.dtype)}  # both factors have one type
+    """The gradients of both factors, for that of their product.
+
+    It is multiplied in its own type: rounded to the factors', one of float32 would lose its bits,
+    or be beyond the range of float16.
+    """
+    factors = {"a": a, "b": b, "g": g.to(a.dtype) if call.tf32 else g}
     da, db = (
         _cotangent(primal, of.majors, *(factors[name] for name in of.factors), tf32=call.tf32)
         for primal, of in zip((a, b), derivatives(call.a_major, call.b_major), strict=True)
@@ -112,12 +116,13 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     nothing = (m, n, *lead) if call.epilogue is not None else (m, n, k, *lead)
     if any(isinstance(size, int) and size == 0 for size in nothing):
         return [a.new_zeros((*lead, m, n), dtype=tensor_type(t)) for t in call.results]
-    split = a.dtype == torch.float32 and not call.tf32
+    pairs = () if call.tf32 else part_pairs(dtype_name(a.dtype), dtype_name(bs[0].dtype))
     if call.tf32:
         a, bs = _as_tf32(a, call.a_major), [_as_tf32(b, call.b_major) for b in bs]
         call = replace(call, a_major="K", b_major="K")
-    if split:
-        a, bs = _in_parts(a, call.a_major, 0), [_in_parts(b, call.b_major, 1) for b in bs]
+    if pairs:
+        a = _in_parts(a, call.a_major, 0, pairs)
+        bs = [_in_parts(b, call.b_major, 1, pairs) for b in bs]
     least = min(a.dtype.itemsize, *(dtype.bytes for dtype in call.results))
     a = _padded(a, -1)
     bs = [_padded(_padded(b, -1), -2 if call.b_major == "K" else -1, least) for b in bs]
@@ -135,7 +140,7 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
         scales = [_padded(of_a, -1), of_b]
     given = [x if i < as_given else _to(x, -1, columns) for i, x in enumerate(operands)]
     given = [*scales, *given]
-    product = replace(_product(call, a, bs[0], len(given)), rounded=split)
+    product = replace(_product(call, a, bs[0], len(given)), rounded=bool(pairs))
     found: Any = plan.operation(product, _shape(product, call, a, bs[0]))(a, *bs, *given)
     several = [found] if len(call.results) == 1 else list(found)
     return [d if d.shape[-2:] == (m, n) else d[..., :m, :n].contiguous() for d in several]
@@ -177,9 +182,10 @@ def ragged(
     dims = (m, n) if along == "M" else (groups, m, n)
     if any(isinstance(size, int) and size == 0 for size in (*dims, k, groups)):
         return a.new_zeros(dims, dtype=tensor_type(out))
-    if a.dtype == torch.float32:
-        a, b = _in_parts(a, call.a_major, 0), _in_parts(b, b_major, 1)
-        lengths = lengths * len(SPLIT) if along == "K" else lengths
+    pairs = part_pairs(dtype_name(a.dtype), dtype_name(b.dtype))
+    if pairs:
+        a, b = _in_parts(a, call.a_major, 0, pairs), _in_parts(b, b_major, 1, pairs)
+        lengths = lengths * len(pairs) if along == "K" else lengths
         product = replace(product, a=KINDS["bfloat16"], b=KINDS["bfloat16"], rounded=True)
     least = min(a.dtype.itemsize, out.bytes)
     a, b = _padded(a, -1), _padded(_padded(b, -1), -2 if b_major == "K" else -1, least)
@@ -261,22 +267,22 @@ def _as_tf32(x: Any, major: Major) -> Any:
     return found if major == "K" else found.mT.contiguous()
 
 
-def _in_parts(x: Any, major: Major, which: int) -> Any:
-    """bf16 parts of f32 numbers, next to each other along K: one product adds all that are wanted.
+def _in_parts(x: Any, major: Major, which: int, pairs: Sequence[tuple[int, int]]) -> Any:
+    """bf16 parts of numbers, next to each other along K: one product adds all that are wanted.
 
-    What is infinite is so in the product of the largest parts alone: by a zero part of the other
-    number it would give NaN.
+    `which` is this number's of each of the pairs. What is infinite is so in the product of the
+    largest parts alone: by a zero part of the other number it would give NaN.
     """
-    rest, parts = x, list[Any]()
-    for _ in range(3):
+    rest, parts = x.float(), list[Any]()
+    for _ in range(1 + max(pair[which] for pair in pairs)):
         # By bits: torch.compile leaves out the rounding of a number that is widened again.
         part = bits(bits(rest, torch.int32) & -0x10000, torch.float32)
         finite = torch.isfinite(part)
         parts.append(torch.where(finite, part, 0.0) if parts else part)
         rest = torch.where(finite, rest - part, 0.0)
     bounded = [torch.where(torch.isfinite(parts[0]), parts[0], 0.0), *parts[1:]]
-    chosen = [bounded[pair[which]] for pair in SPLIT[:-1]] + [parts[0]]
+    chosen = [bounded[pair[which]] for pair in pairs[:-1]] + [parts[0]]
     chosen = [part.to(torch.bfloat16) for part in chosen]  # which has all their bits
     axis = x.ndim - (1 if major == "K" else 2)
-    shape = (*x.shape[:axis], x.shape[axis] * len(SPLIT), *x.shape[axis + 1 :])
+    shape = (*x.shape[:axis], x.shape[axis] * len(pairs), *x.shape[axis + 1 :])
     return torch.stack(chosen, axis + 1).reshape(shape)

@@ -39,8 +39,8 @@ def tensordot(a: Any, b: Any, dims: Any = 2, *, out_dtype: Any = None) -> Any:
     def computed(a: Any, b: Any, *_: Any, **__: Any) -> Any:
         kept = [a.shape[i] for i in rows], [b.shape[i] for i in columns]
         depth = math.prod(a.shape[i] for i in of_a)
-        one = reshaped(a.permute(*rows, *of_a), (math.prod(kept[0]), depth))
-        other = reshaped(b.permute(*of_b, *columns), (depth, math.prod(kept[1])))
+        one = reshaped(a.permute((*rows, *of_a)), (math.prod(kept[0]), depth))
+        other = reshaped(b.permute((*of_b, *columns)), (depth, math.prod(kept[1])))
         return reshaped(matmul(one, other, out_dtype=out_dtype), (*kept[0], *kept[1]))
 
     return computed

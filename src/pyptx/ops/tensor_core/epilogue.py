@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from inspect import signature
 from typing import Any, Final, Literal, TypeAlias
 
 from pyptx import LanguageError, Reg, ptx
 from pyptx._source import SourceLocation
-from pyptx.types import DType, f32
+from pyptx.types import DType, f16, f32
 
 Activation: TypeAlias = Literal["relu", "silu", "gelu", "gelu_tanh"]
 ACTIVATIONS: Final[dict[str, Callable[[Reg], Reg]]] = {
     "relu": lambda x: ptx.inst.max.NaN.f32(x, 0.0),
-    "silu": lambda x: x * ptx.math.sigmoid(x),
+    "silu": ptx.math.silu,
     "gelu": ptx.math.gelu,
     "gelu_tanh": ptx.math.gelu_tanh,
 }
@@ -61,8 +62,9 @@ class Epilogue:
     def values(self, sums: Sequence[Reg], operands: Sequence[Reg]) -> list[Reg]:
         """The elements of D and of further results, and the number for `amax`.
 
-        Raises LanguageError for other values.
+        Raises LanguageError for other values, and for a function of other parameters.
         """
+        self._check_parameters(len(sums) + len(operands))
         found = self.function(*sums, *operands)
         several: tuple[Any, ...] = found if isinstance(found, tuple) else (found,)  # pyright: ignore[reportUnknownVariableType]
         wanted = 1 + len(self.results) + self.amax
@@ -74,6 +76,27 @@ class Epilogue:
             location=begin(self.function),
             notes=(("help", "ptx.to_f32(value) widens; return d or return d, more"),),
         )
+
+    def _check_parameters(self, count: int) -> None:
+        """Raises LanguageError for a function that does not take so many registers."""
+        try:
+            parameters = signature(self.function)
+        except (TypeError, ValueError):
+            return  # a function that is not written in Python
+        try:
+            parameters.bind(*range(count))
+        except TypeError:
+            name = getattr(self.function, "__name__", "the epilogue")
+            groups = (
+                ("of rows", self.rows), ("of columns", self.columns), ("of elements", self.elements)
+            )  # fmt: skip
+            sums = "one sum" if self.factors == 1 else "two sums"
+            given = [f"{len(types)} {kind}" for kind, types in groups if types]
+            raise LanguageError(
+                f"{name}{parameters} cannot take its registers: {', '.join((sums, *given))}",
+                location=begin(self.function),
+                notes=(("legal", "epilogue(*sums, *of_rows, *of_columns, *of_elements)"),),
+            ) from None
 
 
 def begin(function: Callable[..., Any]) -> SourceLocation | None:
@@ -148,6 +171,26 @@ class Layer:
 
 def _one(dtype: DType | None) -> tuple[DType, ...]:
     return () if dtype is None else (dtype,)
+
+
+def kept_type(out: DType) -> DType:
+    """The type that sums are kept in for the derivative of a result of this type.
+
+    f32 beside f16: a sum may be beyond the range of f16 where the result is not.
+    """
+    return f32 if out is f16 else out
+
+
+def cotangent_type(results: Sequence[DType], factor: DType, *, bounded: bool) -> DType:
+    """What the cotangents of sums are rounded to before they are multiplied by factors of a type.
+
+    The type of the results, if it is one of 16 bits and the factors have no more. f32 where they
+    may be beyond the range of f16, unless they are `bounded`.
+    """
+    (first, *others) = results
+    beyond = first is f16 and not bounded
+    same = all(dtype is first for dtype in others)
+    return f32 if beyond or factor is f32 or not same else first
 
 
 @lru_cache(KEPT)

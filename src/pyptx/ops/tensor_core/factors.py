@@ -24,6 +24,8 @@ ALIGNED: Final = 16
 SPLIT: Final = ((2, 0), (1, 1), (0, 2), (1, 0), (0, 1), (0, 0))
 """Which parts of two f32 numbers are multiplied, the smallest products first: the three of 24 bits
 each but for the products that are below the last bit of a sum."""
+_PARTS: Final = {"bfloat16": 1, "float16": 2, "float32": 3}
+"""How many bf16 numbers have all bits of one of a type."""
 
 Factor: TypeAlias = Literal["a", "b", "g"]
 
@@ -65,6 +67,16 @@ class Derivative:
 
     majors: tuple[Major, Major]
     factors: tuple[Factor, Factor]
+
+
+def part_pairs(a: str, b: str) -> tuple[tuple[int, int], ...]:
+    """Those of SPLIT for elements of these types; none where a kernel multiplies them as they are.
+
+    A number of 16 bits has fewer parts: f32 by bf16 are three products, f32 by f16 five.
+    """
+    if a not in _PARTS or (a == b and _PARTS[a] < len(_PARTS)):
+        return ()
+    return tuple((i, j) for i, j in SPLIT if i < _PARTS[a] and j < _PARTS[b])
 
 
 def derivatives(a_major: Major, b_major: Major) -> tuple[Derivative, Derivative]:
