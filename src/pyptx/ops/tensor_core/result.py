@@ -129,7 +129,8 @@ class Results:
         left = self._panels_of(len(part))
         at_once = max(1, held // self._panels_of(len(self.units(values)[0][0])))
         """Units that have shared memory of their own."""
-        first = low(group, held) + unit % at_once * (held // at_once)
+        first, turn = low(group, held), unit % at_once * (held // at_once)
+        first = first + turn if turn else first
         while left > 0:
             with ptx.if_(lane == 0):
                 if follows is None or at_once == 1:
