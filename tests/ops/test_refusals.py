@@ -234,6 +234,31 @@ CASES = {
           help: add_layer_norm(x, residual, dropout_rate=0.1, dropout_key=jax.random.key(0))
         """,
     ),
+    "keys of random numbers": (
+        lambda: ops.softmax(jax.random.split(jax.random.key(0), 2)),
+        """
+        x has elements of type key<fry>
+          legal: bfloat16 float16 float32 float64
+        """,
+    ),
+    "keys as labels": (
+        lambda: ops.cross_entropy(X, jax.random.split(jax.random.key(0), 4)),
+        """
+        labels have elements of type key<fry>
+          legal: integers bfloat16 float16 float32 float64
+        """,
+    ),
+    "keys as positions": (
+        lambda: ops.softmax(X, causal=True, positions=jax.random.split(jax.random.key(0), 4)),
+        "positions are key<fry> and must be an array of integers",
+    ),
+    "text of NumPy": (
+        lambda: ops.softmax(np.array(["a"])),
+        """
+        x has elements of type <U1
+          legal: bfloat16 float16 float32 float64
+        """,
+    ),
     "a scale that is no f32": (
         lambda: ops.softmax(X, scale=1e300),
         """

@@ -138,7 +138,7 @@ def checked(
 def _targets(labels: Any, where: SourceLocation) -> DType | None:
     """The type of targets, None for labels."""
     dtype = _dtype(labels)
-    if dtype is not None and np.issubdtype(dtype, np.integer):
+    if dtype is not None and _jax.numpy.issubdtype(dtype, np.integer):
         return None
     if dtype is not None and str(dtype) not in shell.DTYPES:
         raise CallError(

@@ -45,7 +45,7 @@ def check_array(
             notes=(("help", f"jax.numpy.asarray({name})"),),
         )
     dtype = cast("Any", array).dtype
-    if not numpy:  # of whose f64 JAX makes f32 without jax_enable_x64
+    if dtype == np.float64 and not numpy:  # JAX makes f32 of it without jax_enable_x64
         dtype = _jax.dtypes.canonicalize_dtype(dtype)
     dtype = str(dtype)
     if dtype not in DTYPES:

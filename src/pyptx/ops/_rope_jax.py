@@ -73,7 +73,7 @@ def checked(q: Any, k: Any, positions: Any, interleaved: object, where: SourceLo
 def _problem_of(positions: Any, lead: tuple[int, ...]) -> str | None:
     """What is wrong with positions."""
     kind = str(positions.dtype) if hasattr(positions, "dtype") else type(positions).__name__
-    if not np.issubdtype(np.dtype(kind) if hasattr(positions, "dtype") else object, np.integer):
+    if not _jax.numpy.issubdtype(getattr(positions, "dtype", object), np.integer):
         return f"positions are {kind} and must be an array of integers"
     if positions.dtype.itemsize > 4 or kind == "uint32":
         return f"positions are {kind}; kernels take int32"

@@ -143,7 +143,7 @@ def _problem_of(positions: Any, lead: tuple[Any, ...], *, causal: bool) -> str |
     if not causal:
         return "positions are given, and causal is False"
     known = _is_array(positions)
-    if not known or not np.issubdtype(positions.dtype, np.integer):
+    if not known or not _jax.numpy.issubdtype(positions.dtype, np.integer):
         kind = str(positions.dtype) if known else type(positions).__name__
         return f"positions are {kind} and must be an array of integers"
     if not shell.broadcasts(tuple(positions.shape), lead):
