@@ -487,6 +487,28 @@ def test_a_vocabulary_that_is_split_needs_one_all_reduce(dtype, columns):
     )
 
 
+@pytest.mark.parametrize("largest", [1e4, 6.3e9, -3.4e38])
+def test_a_split_vocabulary_of_large_elements(largest):
+    """The gradient of a device's columns is made of their maximum, not of a rounded logarithm."""
+    mesh = jax.make_mesh((2,), ("columns",), axis_types=(AxisType.Auto,))
+    random = np.random.default_rng(0)
+    x = (largest + random.standard_normal((4, 16))).astype(np.float32)
+    x[1] = random.standard_normal(16)
+    x[1, 8:] = largest
+    labels = np.asarray([0, 15, 7, 8], np.int32)
+    split = jax.shard_map(
+        partial(ops.cross_entropy, axis_name="columns"),
+        mesh=mesh,
+        in_specs=(P(None, "columns"), P()),
+        out_specs=P(),
+    )
+    with jax.enable_x64(True):
+        exact = np.array(jax.nn.softmax(jnp.asarray(x.astype(np.float64))))
+    exact[np.arange(4), labels] -= 1
+    found = jax.jit(jax.grad(lambda x: split(x, labels).sum()))(x)
+    np.testing.assert_allclose(found, exact, rtol=2e-6, atol=2e-6)
+
+
 def test_a_split_vocabulary_of_what_is_no_number():
     """Rows that are ignored, columns of minus infinity on a device, and labels out of range."""
     mesh = jax.make_mesh((2,), ("columns",), axis_types=(AxisType.Auto,))

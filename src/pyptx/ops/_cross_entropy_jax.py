@@ -263,7 +263,8 @@ def _reference(what: What, x: Any, labels: Any) -> tuple[Any, ...]:
     lse = maximum + jnp.log(exponentials)
     total = jnp.sum(targets, -1)
     products = jnp.where(targets == 0, 0, targets * wide)
-    loss = total * lse - jnp.sum(products, -1) + what.z * lse**2
+    loss = total * lse - jnp.sum(products, -1)
+    loss = loss + what.z * lse**2 if what.z else loss  # a square may be infinite
     if weight is None:
         return loss, maximum, exponentials, total
     return _weighted(weight, loss), maximum, exponentials

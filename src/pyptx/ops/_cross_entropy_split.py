@@ -44,7 +44,8 @@ def loss(x: Any, labels: Any, axis: str, ignored: int | None, smoothing: float, 
     mean = summed[..., -1] / (count * columns)
     of_label = largest - summed[..., -2] + logarithm
     value = of_label if not smoothing else (1 - smoothing) * of_label + smoothing * (whole - mean)
-    value = (value + z * whole**2) * jnp.where(there, 1, jnp.nan).astype(value.dtype)
+    value = value + z * whole**2 if z else value  # a square may be infinite
+    value = value * jnp.where(there, 1, jnp.nan).astype(value.dtype)
     return value if ignored is None else jnp.where(labels == ignored, 0, value)
 
 

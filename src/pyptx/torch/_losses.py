@@ -158,7 +158,7 @@ def _operation(what: _What) -> Any:
     def reference(x: Any, labels: Any) -> Any:
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
         lse = torch.logsumexp(wide, -1)
-        penalty = what.z * lse * lse
+        penalty = what.z * lse * lse if what.z else 0.0  # a square may be infinite
         if what.targets is None:
             hot = functional.one_hot(labels.long().clamp(0, what.columns - 1), what.columns)
             dense = hot.to(wide.dtype) * (1 - what.smoothing) + what.smoothing / what.columns

@@ -73,9 +73,8 @@ def loss(x: Any, labels: Any, axis: int, ignored: int | None, smoothing: float, 
     value = largest - (1 - smoothing) * summed[..., -2]
     if smoothing:  # a sum of minus infinities times nothing is no number
         value = value - smoothing / columns * summed[..., -1]
-    value = (value + logarithm + z * of_all * of_all) * torch.where(there, 1.0, torch.nan).to(
-        value.dtype
-    )
+    penalty = z * of_all * of_all if z else 0.0  # a square may be infinite
+    value = (value + logarithm + penalty) * torch.where(there, 1.0, torch.nan).to(value.dtype)
     if ignored is not None:
         value = torch.where(label == ignored, 0.0, value)
     shape = torch.Size(x.shape[:-1])

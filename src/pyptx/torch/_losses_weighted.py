@@ -67,7 +67,10 @@ def _operation(
         at = labels.long().clamp(0, columns - 1)[..., None]
         hot = lse - wide.gather(-1, at)[..., 0]
         each = w.to(wide.dtype) * torch.where(w == 0, 0.0, lse[..., None] - wide)
-        found = own * ((1 - smoothing) * hot + z * lse * lse) + each.sum(-1) * smoothing / columns
+        found = (
+            own * ((1 - smoothing) * hot + (z * lse * lse if z else 0.0))
+            + each.sum(-1) * smoothing / columns
+        )
         classes = torch.where((labels >= 0) & (labels < columns), 1.0, torch.nan)
         ignores = labels == ignored
         found = torch.where(ignores, 0.0, found)
