@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from pyptx import device
-from pyptx._ir import Instruction, Kernel, Module, Place
+from pyptx._ir import Instruction, Kernel, Module, Place, Statement
 from pyptx._isa.model import Form
 from pyptx._operands import Immediate, Label, Operand, Register, Targets, registers_of
 from pyptx._target import Target
@@ -16,9 +16,6 @@ from pyptx.errors import LanguageError, SpecError
 
 ENDS: Final = frozenset(("ret", "exit", "trap"))
 """Opcodes after which a thread without a guard runs nothing more."""
-
-_SCALE_D: Final = "scaleD"
-"""The operand of `wgmma` that says whether D is added."""
 
 
 def verify(module: Module) -> None:
@@ -141,7 +138,7 @@ class _Block:
     def append(self, instruction: Instruction, never: Container[int]) -> None:
         """Add what runs next; `never` are the predicates that never hold."""
         reads, writes = reads_and_writes(instruction)
-        if _SCALE_D in _names(instruction.form) and _is_false(_scale_d(instruction), never):
+        if instruction.form.opcode == "wgmma" and _is_false(_scale_d(instruction), never):
             reads = tuple(register for register in reads if register not in writes)
         for register in reads:
             if register.index not in self.written:
@@ -150,19 +147,25 @@ class _Block:
 
 
 @cache
-def _names(form: Form) -> tuple[str, ...]:
-    return tuple(operand.name for operand in form.operands)
+def _place_of_scale_d(form: Form) -> int | None:
+    names = [operand.name for operand in form.operands]
+    return names.index("scaleD") if "scaleD" in names else None
 
 
-def _scale_d(instruction: Instruction) -> Operand:
-    """Whether `wgmma` adds D, which it otherwise does not read."""
-    return instruction.operands[_names(instruction.form).index(_SCALE_D)]
+def _scale_d(instruction: Instruction) -> Operand | None:
+    """Whether `wgmma` adds D, which it otherwise does not read; None for its fences and groups."""
+    place = _place_of_scale_d(instruction.form)
+    return None if place is None else instruction.operands[place]
 
 
-def _is_false(operand: Operand, never: Container[int]) -> bool:
+def _is_false(operand: Operand | None, never: Container[int]) -> bool:
     if type(operand) is Immediate:
         return operand.bits == 0
     return type(operand) is Register and operand.index in never
+
+
+def _multiplies(statement: Statement) -> bool:
+    return isinstance(statement, Instruction) and statement.form.opcode == "wgmma"
 
 
 def _never_true(kernel: Kernel) -> frozenset[int]:
@@ -224,7 +227,7 @@ def _unset(register: Register, instruction: Instruction) -> LanguageError:
 def _blocks(kernel: Kernel) -> list[_Block]:
     """The basic blocks, with the blocks that may run next."""
     blocks = [_Block()]
-    never = _never_true(kernel)
+    never = _never_true(kernel) if any(map(_multiplies, kernel.body)) else ()
     starts: dict[Label, int] = {}
     jumps: list[tuple[_Block, Label]] = []
     for statement in kernel.body:

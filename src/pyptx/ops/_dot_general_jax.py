@@ -100,12 +100,13 @@ def _checked_groups(lhs: Any, rhs: Any, group_sizes: Any, where: SourceLocation)
         raise CallError(
             f"rhs has {groups} groups, and ragged_dot takes {plan.MOST_GROUPS}", location=where
         )
-    lhs, rhs, lengths = shell.as_jax(lhs, rhs, group_sizes)
-    if not jnp.issubdtype(lengths.dtype, jnp.integer):
-        raise CallError(f"group_sizes has elements of type {lengths.dtype}", location=where)
+    dtype = cast("Any", group_sizes).dtype
+    if not jnp.issubdtype(dtype, jnp.integer):
+        raise CallError(f"group_sizes has elements of type {dtype}", location=where)
+    lhs, rhs, lengths = shell.as_jax(lhs, rhs, shell.as_s32(group_sizes))
     # In 32 bits, since the number of rows may be beyond their own type.
     most = min(shell.MOST_ROWS, rows) if isinstance(rows, int) else rows
-    return [lhs, rhs, jnp.clip(shell.as_s32(lengths), 0, most)]
+    return [lhs, rhs, jnp.clip(lengths, 0, most)]
 
 
 @binding(CallError, "dot_general")

@@ -16,7 +16,7 @@ from pyptx import CallError
 from pyptx._runtime import targets
 from pyptx._source import SourceLocation
 from pyptx.ops.rowwise import plan
-from pyptx.ops.rowwise.arithmetic import LARGEST, as_float
+from pyptx.ops.rowwise.arithmetic import problem_of
 from pyptx.types import DType, bf16, f16, f32, f64
 
 _jax: Any = jax  # for what JAX annotates in part
@@ -85,19 +85,11 @@ def number(
         problem = f"{name} is traced; it is part of the kernel and must be known when it is built"
     elif isinstance(value, bool) or not isinstance(value, numbers.Real):
         problem = f"{name} is {value!r} and must be a Python or NumPy number"
-    elif not math.isfinite(found := as_float(value)) or (found < 0 and not signed):
-        rule = "finite" if signed else "finite and not negative"
-        problem = f"{name} is {value!r} and must be {rule}"
-    elif abs(found) > LARGEST:
-        problem = too_large(name, value)
     else:
-        return found
+        problem = problem_of(name, value, signed=signed)
+        if problem is None:
+            return float(value)
     raise CallError(problem, location=where, notes=(("help", example),))
-
-
-def too_large(name: str, value: object) -> str:
-    """The problem of a number that is no f32."""
-    return f"{name} is {value!r}, and must be at most {LARGEST}, as f32 is"
 
 
 def is_numpy(*arrays: object) -> bool:

@@ -8,7 +8,6 @@ cotangent g of y: dx = r g w - x r**3 mean(g w x), dw = sum over rows of g x r.
 from __future__ import annotations
 
 import math
-import numbers
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -23,7 +22,6 @@ from pyptx._source import SourceLocation, call_site
 from pyptx.ops import _jax as shell
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
 from pyptx.ops.rowwise import plan
-from pyptx.ops.rowwise.arithmetic import LARGEST, as_float
 from pyptx.types import DType, f32, f64
 
 _jax: Any = jax  # for what JAX annotates in part
@@ -32,11 +30,6 @@ _known: Final[dict[object, KernelSequence]] = {}
 """The kernels of eager calls that were made before, which need no checks again."""
 
 _KINDS: Final = 4096
-
-_EXAMPLES: Final = {
-    "eps": "rms_norm(x, weight, eps=1e-5)",
-    "offset": "rms_norm(x, weight, offset=1.0)",
-}
 
 
 @binding(CallError, "rms_norm")
@@ -188,33 +181,9 @@ def _checked_shape(x: Any, weight: Any, where: SourceLocation) -> tuple[int, ...
 
 def _numbers(eps: object, offset: object, where: SourceLocation) -> tuple[float, float]:
     """Raises CallError for what are no numbers, or none that the formula takes."""
-    found = _number("eps", eps, where)
-    if not 0 <= found < math.inf:
-        raise CallError(
-            f"eps is {eps!r} and must be finite and not negative",
-            location=where,
-            notes=(("help", _EXAMPLES["eps"]),),
-        )
-    added = _number("offset", offset, where)
-    if not math.isfinite(added):
-        raise CallError(
-            f"offset is {offset!r} and must be finite",
-            location=where,
-            notes=(("help", _EXAMPLES["offset"]),),
-        )
-    return found, added
-
-
-def _number(name: str, value: object, where: SourceLocation) -> float:
-    if isinstance(value, core.Tracer):
-        problem = f"{name} is traced; it is part of the kernel and must be known when it is built"
-    elif isinstance(value, bool) or not isinstance(value, numbers.Real):
-        problem = f"{name} is {value!r} and must be a Python or NumPy number"
-    elif LARGEST < abs(found := as_float(value)) < math.inf:
-        problem = shell.too_large(name, value)
-    else:
-        return found
-    raise CallError(problem, location=where, notes=(("help", _EXAMPLES[name]),))
+    found = shell.number("eps", eps, "rms_norm(x, weight, eps=1e-5)", where)
+    example = "rms_norm(x, weight, offset=1.0)"
+    return found, shell.number("offset", offset, example, where, signed=True)
 
 
 def _kind(x: Any, weight: Any, eps: Any, offset: Any) -> tuple[Any, ...]:

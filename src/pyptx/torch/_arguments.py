@@ -23,7 +23,7 @@ from pyptx._source import call_site
 from pyptx._tracebacks import boundary, shortened
 from pyptx.errors import CallError
 from pyptx.ops.rowwise import plan
-from pyptx.ops.rowwise.arithmetic import LARGEST, as_float
+from pyptx.ops.rowwise.arithmetic import problem_of
 from pyptx.types import DType, bf16, f16, f32, f64
 
 DTYPES: Final[dict[Any, DType]] = {
@@ -254,13 +254,10 @@ def number(name: str, value: Any, example: str, *, signed: bool = False) -> floa
         value = float(value) if symbolic else None  # part of the kernel: known from here on
     if value is None:
         problem = f"{name} must be a Python number: it is part of the kernel"
-    elif not math.isfinite(found := as_float(value)) or (found < 0 and not signed):
-        rule = "finite" if signed else "finite and not negative"
-        problem = f"{name} is {value!r} and must be {rule}"
-    elif abs(found) > LARGEST:
-        problem = f"{name} is {value!r}, and must be at most {LARGEST}, as f32 is"
     else:
-        return found
+        problem = problem_of(name, value, signed=signed)
+        if problem is None:
+            return float(value)
     raise CallError(problem, notes=(("help", example),))
 
 

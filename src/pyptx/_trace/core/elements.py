@@ -20,7 +20,7 @@ from pyptx._operands import Address, Register
 from pyptx._source import caller
 from pyptx._trace.core.context import Trace, spelled
 from pyptx._trace.core.register_array import RegArray
-from pyptx._trace.core.stored import element_of, stored
+from pyptx._trace.core.stored import cure, element_of, stored
 from pyptx._trace.core.values import (
     Not,
     Reg,
@@ -285,13 +285,7 @@ class Elements:
     def _cure(self, kind: DType, source: DType) -> str:
         """How a register of another type is stored."""
         where = ", ".join("ijklmnop"[: len(self.shape)])
-        if source.is_packed and element_of(source) is kind:
-            return f"{self.name}.store({where}, v, dtype={source}) stores all its numbers"
-        pair = f"{kind}x2"
-        if kind.is_float and kind.bits == 8 and source.name == "f32":
-            made = f"ptx.from_f32([a, b], {pair})"
-            return f"two at once: {self.name}.store({where}, {made}, dtype={pair})"
-        return conversion(kind, source)
+        return cure(kind, source, lambda v, of: f"{self.name}.store({where}, {v}, dtype={of})")
 
 
 def strides_of(trace: Trace, shape: tuple[Extent, ...], dtype: DType) -> tuple[Stride, ...]:

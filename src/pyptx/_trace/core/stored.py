@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from pyptx._isa.constants import BadConstantError, exact_bits
+from pyptx._isa.scalar import conversion
 from pyptx._operands import Register
 from pyptx._source import caller
 from pyptx._trace.core.context import Trace
@@ -42,6 +43,16 @@ def stored(trace: Trace, holder: str, kind: DType, value: object, cure: Cure) ->
             notes=with_product(trace.body, notes, [source]),
         )
     return source
+
+
+def cure(kind: DType, source: DType, packed: Callable[[str, DType], str]) -> str:
+    """How a register of another type is stored; `packed` spells a store of several numbers."""
+    if source.is_packed and element_of(source) is kind:
+        return f"{packed('v', source)} stores all its numbers"
+    if kind.is_float and kind.bits == 8 and source.name == "f32":
+        pair = DTYPES[f"{kind}x2"]
+        return f"two at once: {packed(f'ptx.from_f32([a, b], {pair})', pair)}"
+    return conversion(kind, source)
 
 
 def element_of(packed: DType) -> DType | None:

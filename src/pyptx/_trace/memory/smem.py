@@ -18,7 +18,7 @@ from pyptx._trace.core.context import Trace, current
 from pyptx._trace.core.indexed import refuse_value
 from pyptx._trace.core.indexing import add_register, add_swizzled, index_register, xor_lines
 from pyptx._trace.core.mistakes import unknown_name
-from pyptx._trace.core.stored import element_of, stored
+from pyptx._trace.core.stored import cure, stored
 from pyptx._trace.core.values import Reg, Value, checked_dtype, integer, raw
 from pyptx._trace.memory.arrangement import indexed
 from pyptx._trace.memory.layout import checked_major, checked_swizzle, layout_errors
@@ -182,12 +182,7 @@ class SharedTile:
     def _cure(self, source: DType) -> str:
         """How a register of another type is stored."""
         where = ", ".join("ijklmnop"[: len(self.shape)])
-        if source.is_packed and element_of(source) is self.dtype:
-            return f"s.view({source})[{where}] = v stores all its numbers"
-        pair = f"{self.dtype}x2"
-        if self.dtype.is_float and self.dtype.bits == 8 and source.name == "f32":
-            return f"two at once: s.view({pair})[{where}] = ptx.from_f32([a, b], {pair})"
-        return conversion(self.dtype, source)
+        return cure(self.dtype, source, lambda v, of: f"s.view({of})[{where}] = {v}")
 
     def _whole(self, indices: tuple[Index, ...]) -> tuple[Index, ...]:
         if len(indices) != len(self.shape):

@@ -23,6 +23,17 @@ def as_float(value: Any) -> float:
         return math.inf if value > 0 else -math.inf
 
 
+def problem_of(name: str, value: Any, *, signed: bool) -> str | None:
+    """What is wrong with a number that is part of a kernel; negative ones are legal if `signed`."""
+    found = as_float(value)
+    if not math.isfinite(found) or (found < 0 and not signed):
+        rule = "finite" if signed else "finite and not negative"
+        return f"{name} is {value!r} and must be {rule}"
+    if abs(found) > LARGEST:
+        return f"{name} is {value!r}, and must be at most {LARGEST}, as f32 is"
+    return None
+
+
 class Math:
     """Instructions of f32 or f64; every operation rounds to nearest even."""
 

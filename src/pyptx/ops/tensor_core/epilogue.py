@@ -64,8 +64,11 @@ class Epilogue:
 
         Raises LanguageError for other values, and for a function of other parameters.
         """
-        self._check_parameters(len(sums) + len(operands))
-        found = self.function(*sums, *operands)
+        try:
+            found = self.function(*sums, *operands)
+        except TypeError:
+            self._check_parameters(len(sums) + len(operands))
+            raise
         several: tuple[Any, ...] = found if isinstance(found, tuple) else (found,)  # pyright: ignore[reportUnknownVariableType]
         wanted = 1 + len(self.results) + self.amax
         if len(several) == wanted and all(isinstance(v, Reg) and v.dtype is f32 for v in several):

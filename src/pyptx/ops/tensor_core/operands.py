@@ -78,14 +78,18 @@ class Operand:
     team: Team | None = None
     parts: int = 1
     halves: Halves | None = None
-    longer: int = 0
     group: Any = None
 
     @property
     def every_map(self) -> tuple[Any, ...]:
         """Those of half boxes and of single groups, too."""
         more = (self.halves.map,) if self.halves is not None else ()
-        return (*self.maps, *more, *((self.group,) * (self.longer > 0)))
+        return (*self.maps, *more, *(() if self.group is None else (self.group,)))
+
+    @property
+    def longer(self) -> int:
+        """CTAs that fetch one group of lines more than the others."""
+        return _longer(self.lines, self.parts) if self.group is not None else 0
 
     @property
     def shared(self) -> bool:
@@ -131,7 +135,7 @@ class Operand:
         copy = ptx.cp.async_.bulk.tensor_3d if self.batched else ptx.cp.async_.bulk.tensor_2d
         held = self.stages[stage]
         each = self.lines // len(self.maps)
-        own = each // self.parts if self.longer == 0 else each // ATOM // self.parts * ATOM
+        own = _shortest(each, self.parts)
         width = own if self.k_major else SPAN // self.dtype.bytes
         part = None if self.team is None else self._first_of(self.team.rank, own)
         more: dict[str, Any] = {}
@@ -237,6 +241,16 @@ def shared_parts(lines: int, matrices: int, major: Major, dtype: DType, size: in
     return parts
 
 
+def _shortest(lines: int, parts: int) -> int:
+    """Lines of each part, of some of them one group more."""
+    return lines // ATOM // parts * ATOM
+
+
+def _longer(lines: int, parts: int) -> int:
+    """Parts that have one group more."""
+    return lines // ATOM % parts
+
+
 def operand(
     tensors: Sequence[Tensor],
     major: Major,
@@ -253,10 +267,7 @@ def operand(
     room = max(lines, ROWS) if k_major else -(-lines // box_lines) * box_lines
     whole = (stages, room, depth) if k_major else (stages, depth, room)
     parts = 1 if team is None else shared_parts(lines, len(tensors), major, dtype, team.size)
-    fetched = lines // len(tensors) // parts
-    longer = lines // ATOM % parts if k_major else 0
-    if longer > 0:
-        fetched = lines // ATOM // parts * ATOM
+    fetched = _shortest(lines // len(tensors), parts)
     box = (fetched, depth) if k_major else (depth, box_lines)
     held = smem.wgmma_tile(dtype, whole, major)
     shape = (*((1,) if batched else ()), *box)
@@ -267,10 +278,10 @@ def operand(
         described = tensors[0].tma_desc(split, layout=Layout.TMA_128B, split=HALF)
         halves = Halves(described, ptx.inst.cvt.u32.u64(tensors[0].shape[-1]))
     group = None
-    if longer > 0:
+    if k_major and _longer(lines, parts) > 0:
         one = (*shape[:-2], ATOM, depth)
         group = tensors[0].tma_desc(one, layout=Layout.TMA_128B)
-    return Operand(dtype, lines, k_major, batched, held, maps, team, parts, halves, longer, group)
+    return Operand(dtype, lines, k_major, batched, held, maps, team, parts, halves, group)
 
 
 def ends_with_half(lines: int, major: Major, dtype: DType) -> bool:
