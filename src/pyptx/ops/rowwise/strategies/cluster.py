@@ -129,7 +129,7 @@ class _Team:
                 self.exchange.init()
             ptx.fence.mbarrier_init()
         if self.cta.clustered:
-            ptx.cluster.arrive(aligned=True)
+            ptx.cluster.arrive(relaxed=True, aligned=True)
             ptx.cluster.wait(aligned=True)
         ptx.bar.sync(0)
         with ptx.if_(thread < shape.threads):

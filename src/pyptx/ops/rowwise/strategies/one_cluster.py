@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from pyptx import Kernel, Reg, Tile, ptx, reg, smem
+from pyptx import Kernel, Mbarrier, Reg, Tile, ptx, reg, smem
 from pyptx.device import KIB, WARP, Needs
 from pyptx.ops.rowwise import dependent
 from pyptx.ops.rowwise.arithmetic import Math
@@ -78,7 +78,7 @@ def needs(op: RowOp, rows: Rows, shape: Shape) -> Needs:
     if shape.teams > 1:
         columns = columns_of(rows, rows.part(shape.parts), shape.threads)
         size += shape.teams * columns * len(op.written(COLUMN)) * rows.compute.bytes
-    return Needs(("clusters",), size, shape.parts)
+    return Needs(("clusters", "st.async"), size, shape.parts)
 
 
 def persistent(op: RowOp, rows: Rows, shape: Shape, *, result: DType) -> Kernel:
@@ -160,7 +160,8 @@ class _Cta:
             found = [self._load(i, row) for i in range(together)]
             totals: list[list[Reg]] = [[] for _ in found]
             if exchange is not None:
-                totals = exchange.combined(columns.statistic(h, s) for s, h in found)
+                threads = (columns.statistic(h, s) for s, h in found)
+                totals = exchange.combined(threads, row + self.shape.stride < self.count)
             for i, ((scalars, held), total) in enumerate(zip(found, totals, strict=True)):
                 f = self.op.factors(self.m, total, scalars)
                 self._store_row(i, held, f)
@@ -224,50 +225,100 @@ class _Cta:
 
 
 class _Exchange:
-    """Statistics of warps, put where every CTA of the cluster finds those of all."""
+    """Statistics of warps, put where every CTA of the cluster finds those of all.
+
+    Numbers sent to shared memory of other CTAs count themselves at an mbarrier there. Barriers of
+    the cluster would do as well, but one that releases what was written waits for all of memory, so
+    there is one only between rows and the next ones, which few rows do not have.
+    """
 
     def __init__(self, m: Math, statistic: Statistic, shape: Shape, cta: _Cta) -> None:
         self.m, self.statistic, self.shape = m, statistic, shape
-        self.rank, self.lane = cta.rank, cta.lane
+        self.thread, self.rank, self.lane = cta.thread, cta.rank, cta.lane
         self.numbers = shape.numbers(statistic, m.dtype)
+        size = shape.warps * self.numbers * m.dtype.bytes
         table = address(smem.alloc(m.dtype, (shape.teams, shape.warps, self.numbers), align=PIECE))
         if cta.team is not None:
-            size = shape.warps * self.numbers * m.dtype.bytes
             table = ptx.inst.mad.lo.u32(cta.team, size, table)
         self.table = table
+        """The team's part."""
+        self.bytes = shape.teams * size
+        """Bytes that come to a CTA."""
+        self.arrived = smem.mbarrier(1)[0] if shape.parts > 1 else None
+        self.parity = reg.scalar(u32, init=0)
+        self.pending = reg.scalar(u32, init=1)
+        """Whether others may not run yet, or read: whether an `arrive` has had no `wait`."""
 
     def begin(self) -> None:
         """Say that this CTA runs, before another one writes to it."""
+        if self.arrived is None:
+            return
+        with ptx.if_(self.thread == 0):
+            self.arrived.init(1)
+            ptx.fence.mbarrier_init()
         ptx.cluster.arrive(relaxed=True, aligned=True)
 
     def end(self) -> None:
-        """Wait for the last `arrive`, so that each has its `wait`."""
-        ptx.cluster.wait(aligned=True)
+        """Wait where there were no rows, so that each `arrive` has its `wait`."""
+        if self.arrived is not None:
+            self._wait()
 
-    def combined(self, rows: Iterable[list[Reg]]) -> list[list[Reg]]:
+    def _wait(self) -> None:
+        with ptx.if_(self.pending != 0):
+            ptx.cluster.wait(aligned=True)
+            ptx.inst.mov.u32(self.pending, 0)
+
+    def combined(self, rows: Iterable[list[Reg]], more: Reg) -> list[list[Reg]]:
         """The statistic of each row, of what each thread of the cluster has of it.
 
-        What threads have may be made only when it is combined over a warp, row by row.
+        What threads have may be made only when it is combined over a warp, row by row. `more` says
+        whether other rows follow.
         """
         of_warp = [self.statistic.over_warp(self.m, values) for values in rows]
-        ptx.cluster.wait(aligned=True)  # all CTAs run, and have read the statistics before
-        self._send([number for values in of_warp for number in values])
-        ptx.cluster.arrive(aligned=True)
-        ptx.cluster.wait(aligned=True)
+        numbers = [number for values in of_warp for number in values]
+        numbers += [self.m.zero() for _ in range(self.numbers - len(numbers))]
+        if self.arrived is None:
+            self._put(numbers)
+            ptx.bar.sync(0)
+        else:
+            self._wait()
+            self._send(numbers, self.arrived)
+            self.arrived.wait(self.parity, cluster=True)
         totals = self._received()
-        ptx.cluster.arrive(aligned=True)
+        with ptx.if_(more):
+            if self.arrived is None:
+                ptx.bar.sync(0)
+            else:
+                ptx.cluster.arrive(aligned=True)
+                ptx.inst.mov.u32(self.pending, 1)
+                ptx.inst.xor.b32(self.parity, self.parity, 1)
         return totals
 
-    def _send(self, numbers: list[Reg]) -> None:
+    def _place(self) -> Reg:
+        """Where the numbers of this warp are, in each CTA."""
+        index = ptx.inst.mad.lo.u32(self.rank, self.shape.threads // WARP, self.lane >> 5)
+        return ptx.inst.mad.lo.u32(index, self.numbers * self.m.dtype.bytes, self.table)
+
+    def _put(self, numbers: list[Reg]) -> None:
+        """Give the warp's numbers to its CTA, which is the only one."""
+        place, dtype = self._place(), self.m.dtype
+        with ptx.if_((self.lane & (WARP - 1)) == 0):
+            Vector(dtype, len(numbers), dtype).store("shared", place, 0, numbers)
+
+    def _send(self, numbers: list[Reg], arrived: Mbarrier) -> None:
         """Give the warp's numbers to all CTAs, lane i to CTA i."""
-        dtype, shape = self.m.dtype, self.shape
-        numbers = numbers + [self.m.zero() for _ in range(self.numbers - len(numbers))]
-        index = ptx.inst.mad.lo.u32(self.rank, shape.threads // WARP, self.lane >> 5)
-        mine = ptx.inst.mad.lo.u32(index, self.numbers * dtype.bytes, self.table)
+        dtype, mine = self.m.dtype, self._place()
+        with ptx.if_(self.thread == 0):
+            arrived.arrive_expect_tx(self.bytes)
         lane = self.lane & (WARP - 1)
-        with ptx.if_(lane < shape.parts):
+        each = PIECE // dtype.bytes
+        store = f"st.async.shared::cluster.mbarrier::complete_tx::bytes.v{each}.b{dtype.bits}"
+        with ptx.if_(lane < self.shape.parts):
             there = ptx.cluster.map_shared_rank(mine, lane)
-            Vector(dtype, len(numbers), dtype).store("shared::cluster", there, 0, numbers)
+            bar = ptx.addr(ptx.cluster.map_shared_rank(arrived, lane))
+            for i in range(0, len(numbers), each):
+                place = ptx.addr(there, i * dtype.bytes)
+                ptx.inst[store](place, numbers[i : i + each], bar)
 
     def _received(self) -> list[list[Reg]]:
         """The statistic of each row, combined in the same order everywhere."""
