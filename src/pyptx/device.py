@@ -182,8 +182,15 @@ _TABLE: Final = """
     sm_121  1536 24 100 1  8    48  48  48  GB10
 """
 
-_MEASURED: Final = {90: ((2, 64), (4, 28), (8, 14), (16, 6))}
-"""Clusters that ran at once on H200s, whichever of its SMs a chip had."""
+_MEASURED: Final = {
+    90: (
+        *((2, 64), (3, 37), (4, 28), (5, 21), (6, 16), (7, 14), (8, 14), (9, 8)),
+        *((size, 6) for size in range(10, 17)),
+    )
+}
+"""Clusters that ran at once on H200s, whichever of its SMs a chip had. Of sizes that are no power
+of two it is what one chip had (`cuOccupancyMaxActiveClusters`: 39, 22, 17, 15, 9 and 7) less as
+many as it had beyond other chips."""
 
 
 @binding(SpecError, "device.of")

@@ -13,6 +13,7 @@ from pyptx import Reg, device
 from pyptx._target import Target
 from pyptx.device import KIB
 from pyptx.ops._layer_norm import LayerNormGradient
+from pyptx.ops._rms_norm import RmsNormGradient
 from pyptx.ops.rowwise import cluster_sizes
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.operation import COLUMN, Operand, RowOp, Scalars, Values
@@ -185,7 +186,7 @@ def test_devices_without_room_have_none():
     assert cluster_sizes.one_cluster_shape(op, rows_of(Blend(65536, KINDS[1], summed=True))) is None
     limited = replace(device.of(Target.parse("sm_90a")), cta_shared=KIB)
     assert cluster_sizes.one_cluster_shape(op, rows_of(op, device=limited)) is None
-    assert cluster_sizes.several_clusters(op, rows_of(op, device=limited)) is None
+    assert cluster_sizes.several_clusters(op, rows_of(op, device=limited)) == ()
 
 
 # ---- teams of a CTA, and several clusters --------------------------------------------------------
@@ -243,10 +244,34 @@ def test_code_of_teams_is_short():
 
 def test_where_several_clusters_take_rows():
     """Rows of 256 vectors or more, with one for a thread; as many clusters as run at once."""
-    ops = [LayerNormGradient(n, *[bf16] * 4) for n in (1024, 2048, 8192, 16384)]
+    ops = [LayerNormGradient(n, *[bf16] * 4) for n in (1024, 2048, 5760, 8192, 16384)]
     assert [cluster_sizes.several_clusters(op, rows_of(op)) for op in ops] == [
-        None,
-        Shape(4, 64, 2, 4, clusters=28),
-        Shape(8, 128, 2, 4, clusters=14),
-        None,
+        (),
+        (Shape(4, 64, 2, 4, clusters=28),),
+        (
+            Shape(12, 64, 2, 2, clusters=6),
+            Shape(6, 128, 2, 2, clusters=16),
+            Shape(6, 128, 2, 4, clusters=16),
+            Shape(6, 128, 2, 6, clusters=16),
+        ),
+        (
+            Shape(16, 64, 2, 2, clusters=6),
+            Shape(8, 128, 2, 2, clusters=14),
+            Shape(8, 128, 2, 4, clusters=14),
+            Shape(8, 128, 2, 6, clusters=14),
+        ),
+        (),
     ]
+
+
+def test_one_sum_is_of_five_rows_in_a_thread():
+    """Without teams nothing is added up in shared memory."""
+    op = RmsNormGradient(8192, bf16, bf16)
+    shapes = cluster_sizes.several_clusters(op, rows_of(op))
+    assert Shape(8, 128, 5, clusters=14) in shapes
+    assert [shape.stride for shape in shapes] == [24, 56, 70, 112, 168]
+
+
+def test_wider_numbers_have_one_team():
+    op = RmsNormGradient(2048, f64, f64)
+    assert cluster_sizes.several_clusters(op, rows_of(op)) == (Shape(8, 128, 4, clusters=14),)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from pyptx import Reg, ptx, reg
-from pyptx.types import DType, f32, f64, s32
+from pyptx.types import DType, f32, f64, s32, u32
 
 LOG2_E: Final = 1.4426950408889634
 LN_2: Final = 0.6931471805599453
@@ -56,6 +56,19 @@ class Math:
     def one(self) -> Reg:
         """1, in a register that nothing may write."""
         return reg.scalar(self.dtype, init=1.0)
+
+    def from_lane(self, value: Reg, distance: int) -> Reg:
+        """The value of the lane that many lanes away, by exclusive or; all lanes call it."""
+        copy = reg.scalar(self.dtype, init=value)
+        halves = [copy]
+        if self.dtype.bits == 64:
+            halves = [reg.scalar(u32), reg.scalar(u32)]
+            ptx.inst.mov.b64(halves, copy)
+        for half in halves:
+            ptx.inst.shfl.sync.bfly.b32(half, half, distance, 31, 0xFFFFFFFF)
+        if self.dtype.bits == 64:
+            ptx.inst.mov.b64(copy, halves)
+        return copy
 
     def zero(self) -> Reg:
         return reg.scalar(self.dtype, init=0.0)

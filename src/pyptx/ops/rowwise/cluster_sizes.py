@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from pyptx.device import KIB, WARP
+from pyptx.ops.rowwise import measured
 from pyptx.ops.rowwise.column_sums import FEW
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
@@ -19,6 +20,9 @@ _STAGES: Final = 4
 
 _GRID: Final = 128
 """CTAs of a team that is larger than a cluster."""
+
+_SEVERAL: Final = 256
+"""Vectors of a row that several clusters take."""
 
 
 def clusters_of(op: RowOp, rows: Rows) -> cluster.Shape | None:
@@ -67,17 +71,17 @@ def clusters(op: RowOp, rows: Rows, parts: int) -> cluster.Shape | None:
     return None if count < rows.alignments else _cluster_shape(op, rows, parts, count)
 
 
-def one_cluster_shape(op: RowOp, rows: Rows, parts: int = 16) -> one_cluster.Shape | None:
-    """A cluster of so many CTAs, at most, for eight rows, a vector of each for a thread.
+def one_cluster_shape(op: RowOp, rows: Rows) -> one_cluster.Shape | None:
+    """A cluster of 16 CTAs, at most, for eight rows, a vector of each for a thread.
 
-    Four teams of a CTA have two rows each: 8 x 8192 took 3.5 us on an H200, where one team with all
-    eight, which leaves three of four schedulers idle, took 3.9. None where a device has no such
-    cluster, or a thread would have more vectors than one.
+    Four teams of a CTA have two rows each: layer_norm's gradient of 8 x 8192 took 3.3 us on an
+    H200, where one team with all eight, which leaves three of four schedulers idle, took 4.2. None
+    where a device has no such cluster, or a thread would have more vectors than one.
     """
     rows = rows.divided()
     groups, words = rows.groups, sum(rows.vector(o.dtype).words for o in op.given(ELEMENT))
     least = 4 if groups >= 4 * WARP else 2
-    parts = min(parts, max(least, power_of_two(-(-groups // 64))), max(2, rows.device.cluster))
+    parts = min(16, max(least, power_of_two(-(-groups // 64))), max(2, rows.device.cluster))
     threads = threads_for(groups, parts)
     teams = 1
     if rows.compute is f32 and threads <= 6 * WARP:  # of more, registers would not do
@@ -88,13 +92,43 @@ def one_cluster_shape(op: RowOp, rows: Rows, parts: int = 16) -> one_cluster.Sha
     return shape if fits else None
 
 
-def several_clusters(op: RowOp, rows: Rows) -> one_cluster.Shape | None:
-    """As many such clusters as run at once, for some rows of at least 256 vectors."""
-    shape = one_cluster_shape(op, rows, 8) if rows.aligned else None
-    if shape is None or rows.groups < 256 or shape.threads > 128:
-        return None
-    count = rows.device.resident_clusters(shape.parts)
-    return replace(shape, clusters=count) if count > 1 else None
+def several_clusters(op: RowOp, rows: Rows) -> tuple[one_cluster.Shape, ...]:
+    """Clusters for some rows of at least 256 vectors, as many as run at once: for few rows first.
+
+    Each CTA has a part of 64 or about 128 vectors of several rows. The fewer rows it has at once,
+    the sooner it has written them. Five rows of a thread leave no sums of other threads to add up,
+    which heavier formulas have no registers for.
+    """
+    divided = rows.divided()
+    if not rows.aligned or divided.groups < _SEVERAL:
+        return ()
+    found: list[one_cluster.Shape] = []
+    for parts, threads, together, teams in _ways(op, divided):
+        count = rows.device.resident_clusters(parts)
+        shape = one_cluster.Shape(parts, threads, together, teams, count)
+        more = count > 1 and shape.stride > (found[-1].stride if found else 0)
+        if more and rows.device.allows(one_cluster.needs(op, divided, shape)):
+            found.append(shape)
+    return tuple(found)
+
+
+def _ways(op: RowOp, rows: Rows) -> list[tuple[int, int, int, int]]:
+    """CTAs of a cluster, threads of a row, rows of a thread, and teams."""
+    groups = rows.groups
+    if groups <= measured.LIMITS.clustered:  # fewer rows have another way, which is quicker
+        parts = max(4, power_of_two(-(-groups // 64)))
+        return [(parts, threads_for(groups, parts), *((2, 4) if rows.compute is f32 else (4, 1)))]
+    parts = [p for p in range(2, 9) if 3 <= threads_for(groups, p) // WARP <= 5]
+    if not parts:
+        return []
+    wide = min(parts, key=lambda p: (p * threads_for(groups, p), abs(threads_for(groups, p) - 128)))
+    threads = threads_for(groups, wide)
+    if rows.compute is not f32:  # of more teams registers would not do
+        return [(wide, threads, 4, 1)]
+    narrow = -(-groups // 64)
+    shared = [(2, 2), *([(5, 1)] if len(op.written(COLUMN)) == 1 else []), (2, 4)]
+    shared += [(2, 6)] if 6 * threads <= 768 else []
+    return [(narrow, 64, 2, 2)] * (narrow <= 16) + [(wide, threads, *each) for each in shared]
 
 
 def one_cta_shapes(rows: Rows) -> tuple[one_cluster.Shape, ...]:

@@ -70,7 +70,7 @@ def fold_lanes(
         for value in vector:
             distance = WARP // 2
             while distance >= lanes:
-                m.add(value, value, _from_lane(m, value, distance))
+                m.add(value, value, m.from_lane(value, distance))
                 distance //= 2
     with ptx.if_((thread & (WARP - 1)) < lanes):
         base = reg.from_(table, u32)
@@ -88,21 +88,6 @@ def fold_lanes(
         column = ptx.inst.selp.u32(column, 0, there)
         total = m.total([table[warp, column] for warp in range(warps)])
         store_one(m.dtype, out + wide(column) * m.dtype.bytes, total, pred=there)
-
-
-def _from_lane(m: Math, value: Reg, distance: int) -> Reg:
-    """The value of the lane that many lanes away, by exclusive or."""
-    copy = reg.scalar(m.dtype, init=value)
-    low_high = [copy]
-    if m.dtype.bits == 64:
-        halves = [reg.scalar(u32), reg.scalar(u32)]
-        ptx.inst.mov.b64(halves, copy)
-        low_high = halves
-    for half in low_high:
-        ptx.inst.shfl.sync.bfly.b32(half, half, distance, 31, 0xFFFFFFFF)
-    if m.dtype.bits == 64:
-        ptx.inst.mov.b64(copy, low_high)
-    return copy
 
 
 class RegisterSums:

@@ -17,6 +17,9 @@ from pyptx.types import DType, u32
 THREADS: Final = 512
 MOST: Final = 16
 """Partial sums that a CTA reads at the same time, at most."""
+FEW: Final = 32
+SMALL: Final = 128
+"""Threads of a CTA, of up to FEW partial sums."""
 
 
 def column_sums(
@@ -36,8 +39,8 @@ def column_sums(
     threads of their column have. Where columns alone are as many as threads that a device holds,
     each thread adds up one by itself.
     """
-    depth = _depth(rows, partials, count)
-    width = THREADS // depth
+    depth, threads = _depth(rows, partials, count)
+    width = threads // depth
     columns, compute = rows.columns, rows.compute
     m = Math(compute)
     load = ptx.inst[f"ld.global.{compute.name}"]
@@ -53,9 +56,9 @@ def column_sums(
             written = (written + (rows_per_partial - 1)) // rows_per_partial
         written = ptx.inst.min.u32(written, partials)
         there = column < columns
-        dependent.wait(rows)
         partial, out = _own(ptx.global_ptrs(*arrays[:count], *outputs), count)
         partial += (level * rows.padded + wide(column)) * compute.bytes
+        dependent.wait(rows)
         values: list[Reg] = []
         for i in range(-(-partials // depth)):
             value = reg.scalar(compute, init=0.0)
@@ -88,16 +91,19 @@ def column_sums(
     )(body)
 
 
-def _depth(rows: Rows, partials: int, count: int) -> int:
-    """How many threads add up the partial sums of a column.
+def _depth(rows: Rows, partials: int, count: int) -> tuple[int, int]:
+    """How many threads add up the partial sums of a column, and how many a CTA has.
 
-    One, where columns alone are as many as the threads that a device holds.
+    One, where columns alone are as many as the threads that a device holds. Few partial sums are
+    sooner there by small CTAs: those of 13 clusters took 0.1 us less of 5 on an H200.
     """
+    if partials <= FEW:
+        return min(2, partials), SMALL
     depth = min(MOST, power_of_two(partials))
     resident = rows.device.multiprocessors * rows.device.threads
     while depth > 1 and depth * rows.columns * count > resident:
         depth //= 2
-    return depth
+    return depth, THREADS
 
 
 def _own(pointers: Sequence[Reg], count: int) -> tuple[Reg, Reg]:

@@ -101,13 +101,13 @@ def _by_several_clusters(
 
     They take as many rows as they have at once, if those are more than others take: `fewer`.
     """
-    shape = cluster_sizes.several_clusters(op, rows)
-    if shape is None or shape.clusters * shape.at_once <= fewer:
-        return many
     whole = rows.divided()
-    some = one_cluster.persistent(op, whole, shape, result=op.compute)
-    some = finished(op, whole, some, shape.clusters, shape.at_once, results)
-    return either(op, rows, shape.clusters * shape.at_once, some, many, results)
+    for shape in reversed(cluster_sizes.several_clusters(op, rows)):
+        if shape.stride > fewer:
+            some = one_cluster.persistent(op, whole, shape, result=op.compute)
+            some = finished(op, whole, some, shape.clusters, shape.at_once, results)
+            many = either(op, rows, shape.stride, some, many, results)
+    return many
 
 
 def _alone(op: RowOp, rows: Rows) -> tuple[Rows, persistent.Shape] | None:
@@ -116,7 +116,7 @@ def _alone(op: RowOp, rows: Rows) -> tuple[Rows, persistent.Shape] | None:
     if resident is None or resident[1].teams == 1:
         return None
     clustered = rows.groups > measured.LIMITS.clustered
-    if clustered and cluster_sizes.several_clusters(op, rows) is not None:
+    if clustered and cluster_sizes.several_clusters(op, rows):
         return None
     cut, shape = resident
     return cut, replace(shape, teams=1, stages=1)

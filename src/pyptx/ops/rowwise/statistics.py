@@ -82,6 +82,11 @@ class Statistic(ABC):
     def over_warp(self, m: Math, values: list[Reg], *, width: int = 32) -> list[Reg]:
         """Combine over `width` neighbouring lanes, in place; all lanes have the result."""
 
+    def rows_over_warp(self, m: Math, rows: Iterable[list[Reg]]) -> list[list[Reg]]:
+        """The same of several rows over a warp. What lanes have of a row may be made only when it
+        is its turn."""
+        return [self.over_warp(m, values) for values in rows]
+
 
 @dataclass(frozen=True, slots=True)
 class Sums(Statistic):
@@ -112,6 +117,16 @@ class Sums(Statistic):
     def over_warp(self, m: Math, values: list[Reg], *, width: int = 32) -> list[Reg]:
         del m
         return [ptx.warp.reduce_sum(value, width=width) for value in values]
+
+    def rows_over_warp(self, m: Math, rows: Iterable[list[Reg]]) -> list[list[Reg]]:
+        # Round by round: one number after the other, the assembler has them wait in a row.
+        found = [number for values in rows for number in values]
+        distance = WARP // 2
+        while distance:
+            others = [m.from_lane(number, distance) for number in found]
+            found = [m.add(number, other) for number, other in zip(found, others, strict=True)]
+            distance //= 2
+        return [found[i : i + self.count] for i in range(0, len(found), self.count)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,23 @@
-"""Sums of a tile of which each CTA of a cluster has made a part of K, added up where they are.
+"""Sums of a tile of which each CTA of a cluster has made a part of K.
 
-A CTA puts its sums into its shared memory, and adds up those of all CTAs for its part of the tile's
-columns. Compared with `workspace`, nothing goes through global memory, there are no flags to clear,
-and the launch is not cooperative.
+A CTA sends its sums to the CTAs that add them up, each for a part of the tile's columns: into their
+shared memory, where an mbarrier counts what has come. Compared with `workspace`, nothing goes
+through global memory, there are no flags to clear, and the launch is not cooperative.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Final
 
-from pyptx import Reg, SharedTile, Tensor, ptx, reg, smem
+from pyptx import Mbarrier, Reg, SharedTile, Tensor, ptx, reg, smem
 from pyptx.ops.rowwise.vectors import PIECE
 from pyptx.ops.tensor_core.elements import Elements, store_eights
 from pyptx.ops.tensor_core.schedule import Place, low
 from pyptx.ops.tensor_core.shape import ROWS, WARPGROUP, Product, Shape, first_sum
-from pyptx.types import u32
 
 EACH: Final = 4
 """Of a thread's sums: those of 8 columns and 64 rows."""
@@ -43,54 +44,82 @@ class ClusterSums:
     shape: Shape
     elements: Elements
     rank: Reg
-    held: SharedTile
+    received: SharedTile
+    """[warpgroups, CTAs of the cluster, pieces, threads, numbers of a piece]"""
+    arrived: Mbarrier
 
     @staticmethod
     def of(
         results: Sequence[Tensor], product: Product, shape: Shape, elements: Elements, rank: Reg
     ) -> ClusterSums:
         """With room for a CTA's sums in shared memory."""
-        numbers = ROWS * shape.columns // (WARPGROUP * EACH)
-        room = (shape.groups, numbers, WARPGROUP, EACH)
-        held = smem.alloc(product.sum, room, align=PIECE)
-        return ClusterSums(results, product, shape, elements, rank, held)
+        pieces = ROWS * shape.columns // (WARPGROUP * EACH * shape.clustered)
+        room = (shape.groups, shape.clustered, pieces, WARPGROUP, EACH)
+        received = smem.alloc(product.sum, room, align=PIECE)
+        arrived = smem.mbarrier(1)[0]
+        return ClusterSums(results, product, shape, elements, rank, received, arrived)
+
+    def init(self) -> None:
+        """Make the mbarrier, one thread; then all threads of the cluster have to arrive."""
+        self.arrived.init(1)
 
     def write(self, place: Place, group: Reg, lane: Reg, values: Sequence[Reg]) -> None:
         """Add up and write a part of the columns; all threads that multiply in the cluster.
 
-        Those that fetch have ended, or do so without waiting for these.
+        A thread gets the sums of the same columns that the same thread of each CTA has made.
         """
-        kind = self.product.sum.name
-        for i in range(0, len(values), EACH):
-            where = self.held.address(group, i // EACH, lane, 0)
-            ptx.inst[f"st.shared.v4.{kind}"](where, list(values[i : i + EACH]))
-        ptx.cluster.arrive()
-        ptx.cluster.wait()
-        own = [self._total(factor, group, lane) for factor in range(self.product.factors)]
-        ptx.cluster.arrive()  # others may end: nothing more is read from them
-        self._store(place, group, lane, own)
-        ptx.cluster.wait()
+        # Barriers of the cluster around loads from other CTAs would wait twice for all of memory.
+        with ptx.if_((group | lane) == 0):
+            size = math.prod(self.received.shape) * self.product.sum.bytes
+            self.arrived.arrive_expect_tx(size // WARPGROUP * self._threads)
+        ptx.cluster.wait()  # all CTAs run, and their mbarriers are made
+        with ptx.if_(lane < self._threads) if self.shape.is_low else nullcontext():
+            for rank in range(self.shape.clustered):
+                self._send(rank, group, lane, values)
+            self.arrived.wait(0, cluster=True)
+            self._store(place, group, lane, self._totals(group, lane))
 
-    def _total(self, factor: int, group: Reg, lane: Reg) -> list[Reg]:
-        """The sums of this CTA's columns of a matrix B, of all parts of K in their order."""
+    @property
+    def _threads(self) -> int:
+        """Threads of a warpgroup whose sums are of rows that a tile has."""
+        return WARPGROUP * min(self.shape.rows, ROWS) // ROWS
+
+    def _send(self, rank: int, group: Reg, lane: Reg, values: Sequence[Reg]) -> None:
+        """Give a CTA the sums of its columns of each matrix B."""
         count = parts(self.shape, self.product.factors)
-        first = low(self.rank, count) + factor * count * self.shape.clustered
-        if self.shape.groups > 1:
-            first = first + low(group, self.held.shape[1])
-        piece = EACH * self.product.sum.bytes
-        mine = ptx.inst.mad.lo.u32(low(first, WARPGROUP) + lane, piece, reg.from_(self.held, u32))
-        kind, size = self.product.sum.name, piece * WARPGROUP
+        mine = self.received.address(group, self.rank, 0, lane, 0)
+        there = ptx.cluster.map_shared_rank(mine, rank)
+        bar = ptx.addr(ptx.cluster.map_shared_rank(self.arrived, rank))
+        for factor in range(self.product.factors):
+            first = (factor * self.shape.clustered + rank) * count
+            for i in range(count):
+                place = ptx.addr(there, (factor * count + i) * self._piece)
+                four = values[(first + i) * EACH : (first + i + 1) * EACH]
+                ptx.inst.st.async_.shared__cluster.mbarrier__complete_tx__bytes.v4.b32(
+                    place, list(four), bar
+                )
+
+    @property
+    def _piece(self) -> int:
+        """Bytes from a piece of a thread to its next one."""
+        return EACH * self.product.sum.bytes * WARPGROUP
+
+    def _totals(self, group: Reg, lane: Reg) -> list[list[Reg]]:
+        """The sums of this CTA's columns of each matrix B, of all parts of K in their order."""
+        kind, pieces = self.product.sum.name, self.received.shape[2]
         add = ptx.inst["add.rn.f32" if kind == "f32" else f"add.{kind}"]
+        mine = self.received.address(group, 0, 0, lane, 0)
         total: list[Reg] = []
         for rank in range(self.shape.clustered):
-            there = ptx.cluster.map_shared_rank(mine, rank)
             found: list[Reg] = []
-            for i in range(count):
+            for i in range(pieces):
                 four = [reg.scalar(self.product.sum) for _ in range(EACH)]
-                ptx.inst[f"ld.shared::cluster.v4.{kind}"](four, ptx.addr(there, i * size))
+                offset = (rank * pieces + i) * self._piece
+                ptx.inst[f"ld.shared.v4.{kind}"](four, ptx.addr(mine, offset))
                 found += four
             total = [add(a, b) for a, b in zip(total, found, strict=True)] if total else found
-        return total
+        each = len(total) // self.product.factors
+        return [total[i : i + each] for i in range(0, len(total), each)]
 
     def _store(self, place: Place, group: Reg, lane: Reg, sums: Sequence[Sequence[Reg]]) -> None:
         """Make the elements of every result of these sums, and write them."""

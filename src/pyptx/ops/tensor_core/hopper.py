@@ -100,7 +100,10 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
     with ptx.if_(thread == BEGINS):
         more = () if scales is None else (scales,)
         results = [described for each in (*more, end) for described in each.maps]
-        _begin([*a.every_map, *b.every_map, *results], ring, *(each.ring for each in more))
+        _begin(
+            [*a.every_map, *b.every_map, *results],
+            [ring, *(each.ring for each in more), *end.mbarriers],
+        )
     steps = (sizes.k + (product.depth - 1)) // product.depth
     if product.ragged is None:
         schedule = Schedule(shape, sizes, steps, shape.columns // product.factors)
@@ -122,13 +125,15 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
             if scales is not None:
                 fetch = partial(fetch, before=scales.copies().before)
             _fetching(product, shape, fetch, schedule, sizes.n)
+        end.leave()
     with ptx.else_():
         _give_registers(shape, MANY_REGISTERS, inc=True)
         lane = (thread - WARPGROUP) & (WARPGROUP - 1)
         # The same in all lanes, which the assembler knows of a shuffle: descriptors are uniform.
         group = ptx.inst.shfl.sync.idx.b32((thread - WARPGROUP) >> 7, 0, 31, 0xFFFFFFFF)
-        finish = partial(end.finish, group, lane)
-        consumer = mainloop.Consumer(product, shape, ring, a, b, group, lane, finish)
+        consumer = mainloop.Consumer(
+            product, shape, ring, a, b, group, lane, partial(end.finish, group, lane)
+        )
         if product.promoted:
             consumer = promoting(consumer, scales)
         consumer.run(schedule)
@@ -155,7 +160,7 @@ def _give_registers(shape: Shape, count: int, *, inc: bool) -> None:
         ptx.setmaxnreg(count, inc=inc)
 
 
-def _begin(maps: Sequence[Any], *rings: Any) -> None:
+def _begin(maps: Sequence[Any], rings: Sequence[Any]) -> None:
     """Have tensor maps brought near, and make the mbarriers. One thread."""
     for described in maps:
         ptx.inst.prefetch.tensormap(ptx.addr(described))
@@ -187,6 +192,8 @@ def _may_read_once(product: Product, shape: Shape) -> bool:
 def _everybody(shape: Shape) -> None:
     """Wait for all threads of the cluster, after `fence.mbarrier_init`."""
     if not shape.shares:
+        if shape.cluster == "depth":  # who adds up sums waits for others then
+            ptx.cluster.arrive(relaxed=True)
         ptx.bar.sync()
         return
     # The fence is the release of the mbarriers, and threads have written nothing else.
@@ -221,6 +228,16 @@ class _End:
     def maps(self) -> Sequence[Any]:
         """The tensor maps of what is written."""
         return self.result.maps if isinstance(self.result, Results) else ()
+
+    @property
+    def mbarriers(self) -> Sequence[ClusterSums]:
+        """What has mbarriers to be made."""
+        return [self.result] if isinstance(self.result, ClusterSums) else []
+
+    def leave(self) -> None:
+        """What threads that do not multiply do in the end."""
+        if isinstance(self.result, ClusterSums):
+            ptx.cluster.wait()  # each `arrive` has its `wait`
 
     def wait(self, lane: Reg) -> None:
         """Until shared memory is no longer read."""

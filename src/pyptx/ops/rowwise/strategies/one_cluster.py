@@ -151,10 +151,12 @@ class _Cta:
 
     def run(self) -> None:
         columns, exchange, together = self.columns, self.exchange, self.shape.together
-        if exchange is not None:
-            exchange.begin()
+        if self.cluster is not None:
+            dependent.launch_dependents(self.rows)
         pointers = self._pointers()
         columns.begin(pointers)
+        if exchange is not None:
+            exchange.begin()
         row = self.begin
         with ptx.while_(lambda: row < self.count):
             found = [self._load(i, row) for i in range(together)]
@@ -171,7 +173,6 @@ class _Cta:
         if exchange is not None:
             exchange.end()
         if self.cluster is not None:
-            dependent.launch_dependents(self.rows)
             for o in self.op.written(COLUMN):
                 size = self.rows.padded * self.m.dtype.bytes
                 advance(pointers[o.name], self.cluster * size)
@@ -247,7 +248,7 @@ class _Exchange:
         self.arrived = smem.mbarrier(1)[0] if shape.parts > 1 else None
         self.parity = reg.scalar(u32, init=0)
         self.pending = reg.scalar(u32, init=1)
-        """Whether others may not run yet, or read: whether an `arrive` has had no `wait`."""
+        """Whether an `arrive` has had no `wait`: others may not run yet."""
 
     def begin(self) -> None:
         """Say that this CTA runs, before another one writes to it."""
@@ -261,12 +262,8 @@ class _Exchange:
     def end(self) -> None:
         """Wait where there were no rows, so that each `arrive` has its `wait`."""
         if self.arrived is not None:
-            self._wait()
-
-    def _wait(self) -> None:
-        with ptx.if_(self.pending != 0):
-            ptx.cluster.wait(aligned=True)
-            ptx.inst.mov.u32(self.pending, 0)
+            with ptx.if_(self.pending != 0):
+                ptx.cluster.wait(aligned=True)
 
     def combined(self, rows: Iterable[list[Reg]], more: Reg) -> list[list[Reg]]:
         """The statistic of each row, of what each thread of the cluster has of it.
@@ -274,14 +271,15 @@ class _Exchange:
         What threads have may be made only when it is combined over a warp, row by row. `more` says
         whether other rows follow.
         """
-        of_warp = [self.statistic.over_warp(self.m, values) for values in rows]
+        of_warp = self.statistic.rows_over_warp(self.m, rows)
         numbers = [number for values in of_warp for number in values]
         numbers += [self.m.zero() for _ in range(self.numbers - len(numbers))]
         if self.arrived is None:
             self._put(numbers)
             ptx.bar.sync(0)
         else:
-            self._wait()
+            ptx.cluster.wait(aligned=True)
+            ptx.inst.mov.u32(self.pending, 0)
             self._send(numbers, self.arrived)
             self.arrived.wait(self.parity, cluster=True)
         totals = self._received()
@@ -290,7 +288,6 @@ class _Exchange:
                 ptx.bar.sync(0)
             else:
                 ptx.cluster.arrive(aligned=True)
-                ptx.inst.mov.u32(self.pending, 1)
                 ptx.inst.xor.b32(self.parity, self.parity, 1)
         return totals
 
@@ -336,7 +333,7 @@ class _Exchange:
             parts = [numbers[i : i + count] for numbers in rounds]
             # To combine one part would be to compute with it for nothing.
             totals.append(parts[0] if len(parts) == 1 else self.statistic.combine(m, parts))
-        return [self.statistic.over_warp(m, total) for total in totals]
+        return self.statistic.rows_over_warp(m, totals)
 
     def _load(self, place: Reg, offset: int, there: Reg | None) -> list[Reg]:
         """The numbers of a warp; what changes nothing where it is not `there`."""

@@ -188,7 +188,7 @@ struct Cta {
 
 struct ClusterBarrier {
   uint32_t phase = 0;
-  uint32_t arrived = 0;
+  bool arrived = false;  // whether any thread has, in this phase
   ClockVector clocks, released;  // of this phase so far, of the last complete one
 };
 

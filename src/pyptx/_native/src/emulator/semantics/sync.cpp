@@ -147,15 +147,25 @@ void bar(Warp& w, const Instruction& in, uint32_t mask) {
 // Instruction::detail of both:
 constexpr uint32_t kAligned = 1, kRelaxed = 2;
 
-uint32_t live_cluster_threads(const Cluster& c) {
-  uint32_t threads = 0;
-  for (const Cta& cta : c.ctas) threads += live_threads(cta);
+// A thread that has arrived and ended neither counts nor is waited for.
+struct ClusterThreads {
+  uint32_t live = 0, arrived = 0;
+};
+
+ClusterThreads cluster_threads(const Cluster& c) {
+  ClusterThreads threads;
+  for (const Cta& cta : c.ctas) {
+    for (const Warp& w : cta.warps) {
+      threads.live += static_cast<uint32_t>(__builtin_popcount(w.live));
+      threads.arrived += static_cast<uint32_t>(__builtin_popcount(w.live & w.cluster_arrived));
+    }
+  }
   return threads;
 }
 
 void release_cluster(Cluster& c) {
   ++c.barrier.phase;
-  c.barrier.arrived = 0;
+  c.barrier.arrived = false;
   for (Cta& cta : c.ctas) {
     for (Warp& w : cta.warps) {
       w.cluster_arrived = 0;
@@ -171,7 +181,13 @@ void release_cluster(Cluster& c) {
 }
 
 bool cluster_complete(const Cluster& c) {
-  return c.barrier.arrived != 0 && c.barrier.arrived >= live_cluster_threads(c);
+  if (!c.barrier.arrived) return false;
+  for (const Cta& cta : c.ctas) {
+    for (const Warp& w : cta.warps) {
+      if ((w.live & ~w.cluster_arrived) != 0) return false;
+    }
+  }
+  return true;
 }
 
 void cluster_arrive(Warp& w, const Instruction& in, uint32_t mask) {
@@ -184,7 +200,7 @@ void cluster_arrive(Warp& w, const Instruction& in, uint32_t mask) {
   }
   Cluster& c = *w.cta->cluster;
   w.cluster_arrived |= mask;
-  c.barrier.arrived += static_cast<uint32_t>(__builtin_popcount(mask));
+  c.barrier.arrived = true;
   if (in.detail & kRelaxed) order_relaxed(w, mask, c.barrier.clocks);
   else order_arrive(w, mask, c.barrier.clocks);
   if (cluster_complete(c)) release_cluster(c);
@@ -451,10 +467,12 @@ std::string describe_wait(const Warp& w, const Split& split) {
                     b.counted ? b.expected : live_threads(cta));
       return text;
     }
-    case Wait::Kind::Cluster:
-      std::snprintf(text, sizeof text, "the cluster barrier; %u of %u threads have arrived",
-                    cta.cluster->barrier.arrived, live_cluster_threads(*cta.cluster));
+    case Wait::Kind::Cluster: {
+      const ClusterThreads threads = cluster_threads(*cta.cluster);
+      std::snprintf(text, sizeof text, "the cluster barrier; %u of %u threads have arrived", threads.arrived,
+                    threads.live);
       return text;
+    }
     case Wait::Kind::Mbarrier:
       return describe_mbarrier(cta, split.wait.object, split.wait.phase);
     case Wait::Kind::Copies:
