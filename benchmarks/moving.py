@@ -104,6 +104,10 @@ class _Exchange:
         self.words = smem.alloc(s32, how.threads)
         self.other = (thread + WARP) & (how.threads - 1)
         if self.ctas > 1:  # a CTA must run before another one writes to it
+            self.arrived = smem.mbarrier(1)[0]
+            with ptx.if_(thread == 0):
+                self.arrived.init(1)
+                ptx.fence.mbarrier_init()
             ptx.cluster.arrive(relaxed=True, aligned=True)
 
     def __call__(self, word: Reg) -> Reg:
@@ -115,9 +119,14 @@ class _Exchange:
         place = self.words.address(self.thread)
         following = (ptx.cluster.rank() + 1) & (self.ctas - 1)
         ptx.cluster.wait(aligned=True)
-        ptx.inst.st.shared__cluster.s32(ptx.cluster.map_shared_rank(place, following), word)
-        ptx.cluster.arrive(aligned=True)
-        ptx.cluster.wait(aligned=True)
+        with ptx.if_(self.thread == 0):
+            self.arrived.arrive_expect_tx(self.words.shape[0] * s32.bytes)
+        ptx.inst.st.async_.shared__cluster.mbarrier__complete_tx__bytes.s32(
+            ptx.cluster.map_shared_rank(place, following),
+            word,
+            ptx.addr(ptx.cluster.map_shared_rank(self.arrived, following)),
+        )
+        self.arrived.wait(0, cluster=True)
         return self.words[self.thread]
 
 

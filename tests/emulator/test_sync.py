@@ -188,6 +188,40 @@ def test_cluster_barriers_and_distributed_shared_memory(seed):
     assert np.array_equal(y.reshape(8, 64), expected)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_threads_that_arrive_at_the_cluster_barrier_and_end_count_once(seed):
+    # The second warp of each CTA ends; the first ones still have to wait for each other.
+    text = (
+        HEAD
+        + """
+    mov.u32 %r8, %cluster_ctarank
+    setp.ge.u32 %p1, %r1, 32
+    @%p1 barrier.cluster.arrive.release
+    @%p1 exit
+    mov.u32 %r9, 0
+    busy:
+    add.u32 %r9, %r9, 1
+    mul.lo.u32 %r10, %r8, 200
+    setp.lt.u32 %p2, %r9, %r10
+    @%p2 bra busy
+    mad.lo.u32 %r11, %r8, 1000, %r1
+    st.shared.u32 [%r7], %r11
+    barrier.cluster.arrive.release
+    barrier.cluster.wait.acquire
+    xor.b32 %r12, %r8, 1
+    mapa.shared::cluster.u32 %r13, %r7, %r12
+    ld.shared::cluster.u32 %r14, [%r13]
+    st.global.u32 [%rd2], %r14
+    barrier.cluster.arrive
+    barrier.cluster.wait
+    """
+    )
+    y = output(2 * 64, np.uint32)
+    run(text, [], [y], grid=2, block=64, cluster=(2, 1, 1), sanitize=True, seed=seed).check()
+    found = y.reshape(2, 64)[:, :32]
+    assert np.array_equal(found, np.array([[1000], [0]]) + np.arange(32))
+
+
 @pytest.mark.parametrize(
     ("barrier", "found"),
     [

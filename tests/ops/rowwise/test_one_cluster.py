@@ -252,13 +252,13 @@ def test_where_several_clusters_take_rows():
             Shape(12, 64, 2, 2, clusters=6),
             Shape(6, 128, 2, 2, clusters=16),
             Shape(6, 128, 2, 4, clusters=16),
-            Shape(6, 128, 2, 6, clusters=16),
+            Shape(6, 128, 3, 4, clusters=16),
         ),
         (
             Shape(16, 64, 2, 2, clusters=6),
             Shape(8, 128, 2, 2, clusters=14),
             Shape(8, 128, 2, 4, clusters=14),
-            Shape(8, 128, 2, 6, clusters=14),
+            Shape(8, 128, 3, 4, clusters=14),
         ),
         (),
     ]
@@ -275,3 +275,25 @@ def test_one_sum_is_of_five_rows_in_a_thread():
 def test_wider_numbers_have_one_team():
     op = RmsNormGradient(2048, f64, f64)
     assert cluster_sizes.several_clusters(op, rows_of(op)) == (Shape(8, 128, 4, clusters=14),)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8])
+@pytest.mark.parametrize("n", [1024, 4096, 5120])
+@pytest.mark.parametrize("kind", ["one sum", "two sums"])
+def test_every_number_of_a_few_rows(kind, n, count):
+    """Eight rows at most have a cluster; fewer have other clusters or one CTA."""
+    op: Any = toys_persistent.Alone(n, bf16, f32, summed=True)
+    if kind == "two sums":
+        op = Blend(n, KINDS[0], summed=True)
+    rows = rows_of(op) if kind == "two sums" else op.rows()
+    shapes = cluster_sizes.one_cluster_shapes(op, rows)
+    assert [shape.at_once for shape in shapes] == sorted(
+        (shape.at_once for shape in shapes), reverse=True
+    )
+    shape = min((s for s in shapes if s.at_once >= count), key=lambda s: s.at_once)
+    kernel = one_cluster.persistent(op, rows.divided(), shape, result=op.compute)
+    if kind == "two sums":
+        given = op.arrays(count, seed=count)
+        close(op, clean(kernel.emulate(*given)), given)
+    else:
+        toys_persistent.check(op, rows, kernel, count, None)

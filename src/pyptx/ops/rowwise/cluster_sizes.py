@@ -71,17 +71,35 @@ def clusters(op: RowOp, rows: Rows, parts: int) -> cluster.Shape | None:
     return None if count < rows.alignments else _cluster_shape(op, rows, parts, count)
 
 
+def one_cluster_shapes(op: RowOp, rows: Rows) -> tuple[one_cluster.Shape, ...]:
+    """A cluster, or a CTA, for eight rows, and others for fewer: for the most rows first.
+
+    Each thread has a vector of its rows. Two rows of a thread leave nothing of other threads to add
+    up: layer_norm's gradient of 2 x 8192 bf16 took 2.2 us on an H200, and 2.8 with teams. A second
+    row that is not there costs less than code for one row, but where there is one sum. Empty where
+    a device has no such cluster, or a thread would have more vectors than one.
+    """
+    most = one_cluster_shape(op, rows)
+    if most is None:
+        return ()
+    groups, light = rows.divided().groups, len(op.written(COLUMN)) == 1
+    if groups < 2 * _SEVERAL or rows.compute is not f32:
+        return most, *_one_cta_shapes(groups, light=light)
+    parts, threads = _wide(groups) or (most.parts, most.threads)
+    few = (4, 2, 1) if light else (2,)
+    return most, *(one_cluster.Shape(parts, threads, together) for together in few)
+
+
 def one_cluster_shape(op: RowOp, rows: Rows) -> one_cluster.Shape | None:
-    """A cluster of 16 CTAs, at most, for eight rows, a vector of each for a thread.
+    """A cluster of 16 CTAs, at most, for eight rows.
 
     Four teams of a CTA have two rows each: layer_norm's gradient of 8 x 8192 took 3.3 us on an
-    H200, where one team with all eight, which leaves three of four schedulers idle, took 4.2. None
-    where a device has no such cluster, or a thread would have more vectors than one.
+    H200, where one team with all eight, which leaves three of four schedulers idle, took 4.2.
     """
     rows = rows.divided()
     groups, words = rows.groups, sum(rows.vector(o.dtype).words for o in op.given(ELEMENT))
     least = 4 if groups >= 4 * WARP else 2
-    parts = min(16, max(least, power_of_two(-(-groups // 64))), max(2, rows.device.cluster))
+    parts = min(16, max(least, -(-groups // 64)), max(2, rows.device.cluster))
     threads = threads_for(groups, parts)
     teams = 1
     if rows.compute is f32 and threads <= 6 * WARP:  # of more, registers would not do
@@ -115,32 +133,43 @@ def several_clusters(op: RowOp, rows: Rows) -> tuple[one_cluster.Shape, ...]:
 def _ways(op: RowOp, rows: Rows) -> list[tuple[int, int, int, int]]:
     """CTAs of a cluster, threads of a row, rows of a thread, and teams."""
     groups = rows.groups
+    plain = rows.compute is f32  # of wider numbers more teams have too few registers
     if groups <= measured.LIMITS.clustered:  # fewer rows have another way, which is quicker
         parts = max(4, power_of_two(-(-groups // 64)))
-        return [(parts, threads_for(groups, parts), *((2, 4) if rows.compute is f32 else (4, 1)))]
-    parts = [p for p in range(2, 9) if 3 <= threads_for(groups, p) // WARP <= 5]
-    if not parts:
+        together, teams = (2, 4) if plain else (4, 1)
+        return [(parts, threads_for(groups, parts), together, teams)]
+    found = _wide(groups)
+    if found is None:
         return []
-    wide = min(parts, key=lambda p: (p * threads_for(groups, p), abs(threads_for(groups, p) - 128)))
-    threads = threads_for(groups, wide)
-    if rows.compute is not f32:  # of more teams registers would not do
+    wide, threads = found
+    if not plain:
         return [(wide, threads, 4, 1)]
     narrow = -(-groups // 64)
-    shared = [(2, 2), *([(5, 1)] if len(op.written(COLUMN)) == 1 else []), (2, 4)]
-    shared += [(2, 6)] if 6 * threads <= 768 else []
+    shared = [(2, 2), *([(5, 1)] if len(op.written(COLUMN)) == 1 else []), (2, 4), (3, 4)]
     return [(narrow, 64, 2, 2)] * (narrow <= 16) + [(wide, threads, *each) for each in shared]
 
 
-def one_cta_shapes(rows: Rows) -> tuple[one_cluster.Shape, ...]:
+def _wide(groups: int) -> tuple[int, int] | None:
+    """CTAs of a cluster with about 128 threads, as few of them as possible without a vector."""
+    parts = [p for p in range(2, 9) if 3 <= threads_for(groups, p) // WARP <= 5]
+    found = [(p * threads_for(groups, p), abs(threads_for(groups, p) - 128), p) for p in parts]
+    if not found:
+        return None
+    *_, wide = min(found)
+    return wide, threads_for(groups, wide)
+
+
+def _one_cta_shapes(groups: int, *, light: bool) -> tuple[one_cluster.Shape, ...]:
     """The same of one CTA in which each thread has one vector of a row, for two rows and for one.
 
     Empty for rows that have more vectors than half of the threads of a CTA.
     """
-    groups = rows.divided().groups
     if groups > 512:
         return ()
     threads = rounded_up(groups, WARP)
-    return one_cluster.Shape(1, threads, 2), one_cluster.Shape(1, threads, 1)
+    return tuple(
+        one_cluster.Shape(1, threads, together) for together in ((2, 1) if light else (2,))
+    )
 
 
 def _cluster_shape(op: RowOp, rows: Rows, parts: int, count: int) -> cluster.Shape | None:

@@ -85,10 +85,10 @@ def _by_one_cluster(
 
     One or two short rows are quicker by a single CTA, which exchanges nothing with others.
     """
-    shape = cluster_sizes.one_cluster_shape(op, rows)
-    if shape is None or len(set(results)) > 1:
+    shapes = cluster_sizes.one_cluster_shapes(op, rows)
+    if not shapes or len(set(results)) > 1:
         return None
-    for each in (shape, *cluster_sizes.one_cta_shapes(rows)):
+    for each in shapes:
         few = one_cluster.persistent(op, rows.divided(), each, result=results[0])
         many = either(op, rows, each.at_once, few, many, results)
     return many

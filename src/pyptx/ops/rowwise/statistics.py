@@ -16,7 +16,7 @@ from typing import TypeAlias
 from pyptx import Reg, ptx, reg
 from pyptx.device import WARP
 from pyptx.ops.rowwise.arithmetic import Math
-from pyptx.types import f32, s32, s64
+from pyptx.types import f32, s32, s64, u32
 
 CHAINS = 2
 """Of sums of a row in a thread that has few elements of each of several rows."""
@@ -118,6 +118,13 @@ class Sums(Statistic):
         del m
         return [ptx.warp.reduce_sum(value, width=width) for value in values]
 
+    def of_lanes(self, m: Math, rows: Iterable[Sequence[Terms]], *, width: int) -> list[list[Reg]]:
+        if self.count == 1 or m.dtype is not f32:
+            return Statistic.of_lanes(self, m, rows, width=width)
+        found = [self.of_thread(m, vectors, chains=CHAINS) for vectors in rows]
+        sums = _halved(m, [number for numbers in found for number in numbers], width)
+        return [sums[i : i + self.count] for i in range(0, len(sums), self.count)]
+
     def rows_over_warp(self, m: Math, rows: Iterable[list[Reg]]) -> list[list[Reg]]:
         # Round by round: one number after the other, the assembler has them wait in a row.
         found = [number for values in rows for number in values]
@@ -198,6 +205,33 @@ class Largest(Statistic):
     def over_warp(self, m: Math, values: list[Reg], *, width: int = 32) -> list[Reg]:
         bits, whole = _bits(m, values[0]), m.dtype is f32 and width == WARP
         return [_number(m, ptx.warp.reduce_max(bits, width=width, redux=whole))]
+
+
+def _halved(m: Math, values: list[Reg], width: int) -> list[Reg]:
+    """The sums of several values over `width` neighbouring lanes, in each of them.
+
+    In each round a lane of a pair goes on with one half of the values, and the other lane with the
+    other one: of six values over 16 lanes there are 12 shuffles where one after the other takes 24.
+    The sums are the same to the bit.
+    """
+    if width == 1:
+        return values
+    distance = width // 2
+    if len(values) == 1:
+        return _halved(m, [m.add(values[0], m.from_lane(values[0], distance))], distance)
+    upper = (reg.from_(ptx.special.laneid(), u32) & distance) != 0
+    pairs = list(zip(values[::2], values[1::2], strict=False))
+    odd = values[2 * len(pairs) :]
+    kept = [m.selp(b, a, upper) for a, b in pairs]
+    given = [m.selp(a, b, upper) for a, b in pairs]
+    half = [m.add(k, m.from_lane(g, distance)) for k, g in zip(kept, given, strict=True)]
+    half += [m.add(value, m.from_lane(value, distance)) for value in odd]
+    sums = _halved(m, half, distance)
+    found: list[Reg] = []
+    for mine in sums[: len(pairs)]:
+        other = m.from_lane(mine, distance)
+        found += [m.selp(other, mine, upper), m.selp(mine, other, upper)]
+    return found + sums[len(pairs) :]
 
 
 def larger(m: Math, a: Reg, b: Reg) -> Reg:

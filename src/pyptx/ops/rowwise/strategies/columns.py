@@ -123,8 +123,7 @@ class Columns:
             found: list[tuple[Reg, ...]] = []
             for v, sums in zip(self._values(row, k, scalars), self._sums[k], strict=True):
                 found.append(op.result(m, v, f))
-                if sums:
-                    op.accumulate(m, sums, v, f)
+                op.accumulate(m, sums, v, f)
             there = row.there if ok is None else row.there & ok
             for j, (operand, vector) in enumerate(self._results):
                 offset = i * self.rows.columns * operand.dtype.bytes + self.part.step(k, vector)
