@@ -97,7 +97,7 @@ def one_cluster_shape(op: RowOp, rows: Rows) -> one_cluster.Shape | None:
     H200, where one team with all eight, which leaves three of four schedulers idle, took 4.2.
     """
     rows = rows.divided()
-    groups, words = rows.groups, sum(rows.vector(o.dtype).words for o in op.given(ELEMENT))
+    groups, words = rows.groups, _words(op, rows)
     least = 4 if groups >= 4 * WARP else 2
     parts = min(16, max(least, -(-groups // 64)), max(2, rows.device.cluster))
     threads = threads_for(groups, parts)
@@ -145,8 +145,16 @@ def _ways(op: RowOp, rows: Rows) -> list[tuple[int, int, int, int]]:
     if not plain:
         return [(wide, threads, 4, 1)]
     narrow = -(-groups // 64)
-    shared = [(2, 2), *([(5, 1)] if len(op.written(COLUMN)) == 1 else []), (2, 4), (3, 4)]
+    light, roomy = len(op.written(COLUMN)) == 1, threads <= 4 * WARP
+    small = light or _words(op, rows) <= 8  # otherwise registers would be stored to memory
+    shared = [(2, 2)] + [(5, 1)] * light
+    shared += [(2, 4)] * (small or roomy) + [(3, 4)] * (small and roomy)
     return [(narrow, 64, 2, 2)] * (narrow <= 16) + [(wide, threads, *each) for each in shared]
+
+
+def _words(op: RowOp, rows: Rows) -> int:
+    """Registers that a thread's vectors of a row are in."""
+    return sum(rows.vector(o.dtype).words for o in op.given(ELEMENT))
 
 
 def _wide(groups: int) -> tuple[int, int] | None:
