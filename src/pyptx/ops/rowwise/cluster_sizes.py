@@ -86,7 +86,7 @@ def one_cluster_shapes(op: RowOp, rows: Rows) -> tuple[one_cluster.Shape, ...]:
     if groups < 2 * _SEVERAL or rows.compute is not f32:
         return most, *_one_cta_shapes(groups, light=light)
     parts, threads = _wide(groups) or (most.parts, most.threads)
-    few = (4, 2, 1) if light else (2,)
+    few = (2, 1) if light else (2,)
     return most, *(one_cluster.Shape(parts, threads, together) for together in few)
 
 
@@ -113,9 +113,10 @@ def one_cluster_shape(op: RowOp, rows: Rows) -> one_cluster.Shape | None:
 def several_clusters(op: RowOp, rows: Rows) -> tuple[one_cluster.Shape, ...]:
     """Clusters for some rows of at least 256 vectors, as many as run at once: for few rows first.
 
-    Each CTA has a part of 64 or about 128 vectors of several rows. The fewer rows it has at once,
-    the sooner it has written them. Five rows of a thread leave no sums of other threads to add up,
-    which heavier formulas have no registers for.
+    Each CTA has a part of about 128 vectors of several rows. The fewer rows it has at once, the
+    sooner it has written them. Five rows of a thread leave no sums of other threads to add up,
+    which heavier formulas have no registers for. Parts of 64 vectors gave 2% of 16 rows, and four
+    rows of a thread 5% of four: programs have fewer kernels without them.
     """
     divided = rows.divided()
     if not rows.aligned or divided.groups < _SEVERAL:
@@ -144,12 +145,11 @@ def _ways(op: RowOp, rows: Rows) -> list[tuple[int, int, int, int]]:
     wide, threads = found
     if not plain:
         return [(wide, threads, 4, 1)]
-    narrow = -(-groups // 64)
     light, roomy = len(op.written(COLUMN)) == 1, threads <= 4 * WARP
     small = light or _words(op, rows) <= 8  # otherwise registers would be stored to memory
     shared = [(2, 2)] + [(5, 1)] * light
     shared += [(2, 4)] * (small or roomy) + [(3, 4)] * (small and roomy)
-    return [(narrow, 64, 2, 2)] * (narrow <= 16) + [(wide, threads, *each) for each in shared]
+    return [(wide, threads, *each) for each in shared]
 
 
 def _words(op: RowOp, rows: Rows) -> int:
