@@ -24,6 +24,9 @@ _GRID: Final = 128
 _SEVERAL: Final = 256
 """Vectors of a row that several clusters take."""
 
+_ONE_CTA: Final = 512
+"""Vectors of a row, each of a thread, of which a CTA has room for two rows."""
+
 
 def clusters_of(op: RowOp, rows: Rows) -> cluster.Shape | None:
     """How rows are split: into parts of 18 to 51 KiB of what is read, if clusters allow it.
@@ -83,7 +86,7 @@ def one_cluster_shapes(op: RowOp, rows: Rows) -> tuple[one_cluster.Shape, ...]:
     if most is None:
         return ()
     groups, light = rows.divided().groups, len(op.written(COLUMN)) == 1
-    if groups < 2 * _SEVERAL or rows.compute is not f32:
+    if groups < _ONE_CTA or rows.compute is not f32:
         return most, *_one_cta_shapes(groups, light=light)
     parts, threads = _wide(groups) or (most.parts, most.threads)
     few = (2, 1) if light else (2,)
@@ -172,7 +175,7 @@ def _one_cta_shapes(groups: int, *, light: bool) -> tuple[one_cluster.Shape, ...
 
     Empty for rows that have more vectors than half of the threads of a CTA.
     """
-    if groups > 512:
+    if groups > _ONE_CTA:
         return ()
     threads = rounded_up(groups, WARP)
     return tuple(
