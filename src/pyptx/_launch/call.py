@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any, Final
 
 from pyptx import device
@@ -60,7 +61,10 @@ class Call:
     chosen: str = ""
     whole: tuple[str, ...] = ()
     description: Description | None = field(kw_only=True, default=None, repr=False)
-    """What the same call is made from for other levels and targets; none of a loaded call."""
+    """What the same call is made from for other levels and targets.
+
+    None of a loaded call, and of one that `launched_for` made.
+    """
     parts: bool = field(kw_only=True, default=False, repr=False)
     """Whether it is the `partial` call of another."""
 
@@ -119,6 +123,27 @@ class Call:
         """The shapes of the scratch buffers for inputs of these shapes."""
         sizes = self._sizes(input_shapes)
         return tuple(scratch.shape(sizes) for scratch in self.scratch)
+
+    def launched_for(self, input_shapes: Sequence[Sequence[Any]]) -> Call:
+        """The call with only the steps that inputs of these shapes launch, and their code.
+
+        A program of fixed shapes carries these: the other steps were skipped in each of its runs,
+        and need not be assembled. Its identity differs from this call's, and it takes no levels.
+        Where a size is symbolic it is this call.
+        """
+        shapes = [tuple(shape) for shape in input_shapes]
+        if not all(isinstance(size, int) for shape in shapes for size in shape):
+            return self
+        results = (*self.output_shapes(shapes), *self.scratch_shapes(shapes))
+        live = [step.launches(shapes, results) for step in self.plan.steps]
+        if all(live):
+            return self
+        return replace(
+            self,
+            plan=replace(self.plan, steps=tuple(compress(self.plan.steps, live))),
+            code=tuple(compress(self.code, live)),
+            description=None,
+        )
 
     def _sizes(self, input_shapes: Sequence[Sequence[Any]]) -> dict[str, int]:
         return {

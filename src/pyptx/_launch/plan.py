@@ -226,9 +226,13 @@ class Step:
             + (f";when={self.when}" if self.when is not None else "")
         )
 
+    def launches(self, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> bool:
+        """Whether the step is not skipped for buffers of these shapes."""
+        return self.when is None or evaluate(self.when, inputs, outputs) > 0
+
     def evaluate(self, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> Launch:
         """The launch for buffers of these shapes. Raises SpecError where something does not fit."""
-        if self.when is not None and evaluate(self.when, inputs, outputs) <= 0:
+        if not self.launches(inputs, outputs):
             return Launch(self.kernel, (0, 0, 0), self.block, self.cluster, 0, (), skipped=True)
         x, y, z = (evaluate(text, inputs, outputs) for text in self.grid)
         check_grid((x, y, z), self.cluster)

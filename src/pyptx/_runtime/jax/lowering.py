@@ -27,6 +27,7 @@ from jax.interpreters import mlir
 from pyptx._launch.call import Call
 from pyptx._launch.description import TensorSpec
 from pyptx._runtime import targets
+from pyptx._runtime.assembling import assembled
 from pyptx._runtime.jax import partition, registration
 from pyptx._tracebacks import boundary
 
@@ -38,7 +39,7 @@ def lower_cuda(ctx: Any, *operands: Any, call: Call) -> Any:
     call = call.lowered_for(chosen)
 
     def code(call: Call) -> dict[str, Any]:
-        cubins = [{str(target): code.cubin(target) for target in chosen} for code in call.code]
+        cubins = assembled(call.code, chosen)
         steps = {
             str(i): {name: np.frombuffer(cubin.code, np.uint8) for name, cubin in step.items()}
             for i, step in enumerate(cubins)
@@ -84,14 +85,19 @@ def _lower(
     operands: Sequence[Any],
     call: Call,
 ) -> Any:
-    """`code` gives the handler's attributes with the code of a call."""
+    """`code` gives the handler's attributes with the code of a call.
+
+    The partitioner sets the shapes of each device after this, so only other programs are of fixed
+    shapes here, and can leave out the steps that these never launch.
+    """
 
     def attributes(call: Call) -> dict[str, Any]:
         return {"plan": str(call.plan), **code(call)}
 
     # Without operands there is nothing that is split, and Shardy has no rule for that.
     if not operands or not _partitioned(ctx.module_context.axis_context):
-        return _custom_call(target, attributes(call), ctx, operands, call)
+        launched = call.launched_for([aval.shape for aval in ctx.avals_in])
+        return _custom_call(target, attributes(launched), ctx, operands, call)
     return partition.lower(ctx, operands, _configuration(target, attributes, ctx, call))
 
 

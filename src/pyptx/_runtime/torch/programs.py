@@ -27,6 +27,7 @@ from pyptx._launch.description import Code, TensorSpec
 from pyptx._launch.reading import read
 from pyptx._recent import CALLS, Recent
 from pyptx._runtime import targets
+from pyptx._runtime.assembling import assembled
 from pyptx._target import Target
 from pyptx.errors import CallError, DeviceError, EmulationError
 
@@ -138,7 +139,7 @@ def _for_cuda(call: Call) -> Fields | None:
     except DeviceError:
         return None
     there = call.lowered_for(chosen)
-    cubins = [{str(target): code.cubin(target) for target in chosen} for code in there.code]
+    cubins = assembled(there.code, chosen)
     return {
         **_steps(there),
         "cubins": [{name: _packed(c.code) for name, c in step.items()} for step in cubins],
