@@ -28,7 +28,7 @@ from measure import CONSOLE, Result, Summary, show, start, summarise
 
 from pyptx.device import WARP
 from pyptx.ops._add_norm import AddNorm
-from pyptx.ops._cross_entropy import CrossEntropy
+from pyptx.ops._cross_entropy import CrossEntropy, CrossEntropyGradient
 from pyptx.ops._gates import Gate
 from pyptx.ops._layer_norm import LayerNorm, LayerNormGradient
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
@@ -61,6 +61,7 @@ MAKE: Final[dict[str, Callable[[int, DType], RowOp]]] = {
     "add_rms_norm": lambda n, x: AddNorm(n, RmsNorm(n, x, x, EPS), x, x),
     "softmax": Softmax,
     "cross_entropy": CrossEntropy,
+    "cross_entropy_gradient": CrossEntropyGradient,
     "swiglu": lambda n, x: Gate(n, "silu", x),
 }
 
@@ -90,6 +91,7 @@ FEW_BY_ROWS: Final = {
     ],
     "alone": [("rms_norm_gradient", 2048, bf16), ("rms_norm_gradient", 3072, bf16)],
     "alone_of_two": [("layer_norm_gradient", 768, bf16), ("layer_norm_gradient", 1536, bf16)],
+    "whole": [("cross_entropy_gradient", 4096, bf16), ("cross_entropy_gradient", 32768, bf16)],
     "chunked": [("cross_entropy", 32768, bf16)],
     "chunked_long": [("cross_entropy", 151936, bf16)],
 }

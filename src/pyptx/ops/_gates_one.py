@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg
+from pyptx.ops._divide import CTA_BITS, THREAD_BITS, with_remainder
 from pyptx.ops._gates import Activation, activated, derivative, is_narrow
 from pyptx.ops._parameters import with_parameters
 from pyptx.ops.rowwise.arithmetic import Math
@@ -94,12 +95,12 @@ class _Thread:
         cta = reg.from_(ptx.special.ctaid.x(), u32)
         total = ptx.inst.cvt.u32.u64(self.tensors[0].shape[0])
         if self.ctas > 1:
-            row, part = cta // self.ctas, cta % self.ctas
+            row, part = with_remainder(cta, self.ctas, CTA_BITS)
             place = ptx.inst.mad.lo.u32(part, self.threads, thread)
             there = place < op.places
         else:
-            row = ptx.inst.mad.lo.u32(cta, self.rows, thread // op.places)
-            place = thread % op.places
+            own, place = with_remainder(thread, op.places, THREAD_BITS)
+            row = ptx.inst.mad.lo.u32(cta, self.rows, own)
             there = (row < total) & (thread < op.places * self.rows)
         pointers = ptx.global_ptrs(*self.tensors)
         size, stride = op.dtype.bytes, op.columns * op.dtype.bytes

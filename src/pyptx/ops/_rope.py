@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg
+from pyptx.ops._divide import THREAD_BITS, with_remainder
 from pyptx.ops._parameters import with_parameters
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.partition import grid
@@ -145,10 +146,10 @@ class Thread:
     def run(self) -> None:
         op = self.op
         thread = reg.from_(ptx.special.tid.x(), u32)
-        unit, first = thread // op.places, thread % op.places
+        unit, first = with_remainder(thread, op.places, THREAD_BITS)
         cta = reg.from_(ptx.special.ctaid.x(), u32)
-        token = ptx.inst.mad.lo.u32(cta, self.tokens, unit // self.lanes)
-        self.head = unit % self.lanes
+        own, self.head = with_remainder(unit, self.lanes, THREAD_BITS)
+        token = ptx.inst.mad.lo.u32(cta, self.tokens, own)
         there = (token < self.total()) & (unit < self.tokens * self.lanes)
         self.pointers = ptx.global_ptrs(*self.tensors)
         step = self.threads // op.places  # places of one thread: of heads that are very long

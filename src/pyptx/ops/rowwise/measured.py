@@ -40,6 +40,8 @@ class Limits:
     eight           the same with eight
     two             two CTAs reduce the same row, of two inputs or where formulas are not light
     four_of_two     the same with four
+    whole           elements of one input that need nothing but numbers of their row have a CTA for
+                    the row, or several; of more rows CTAs have chunks of 256 vectors
     chunked         rows of which no element is written are copied to shared memory; of more rows a
                     CTA each reads them once
     chunked_long    rows that no CTA could hold are read in chunks that all CTAs share instead
@@ -73,6 +75,7 @@ class Limits:
     two: float
     four_of_two: float
     alone_of_two: float
+    whole: float
     chunked: float
     chunked_long: float
     subwarp: int
@@ -104,6 +107,7 @@ LIMITS: Final = Limits(
     two=0.5,
     four_of_two=0.25,
     alone_of_two=2.0,
+    whole=0.5,
     chunked=1.25,
     chunked_long=0.45,
     subwarp=96,

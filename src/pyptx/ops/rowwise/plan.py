@@ -37,6 +37,9 @@ _EVERYWHERE: Final = ("bf16", "createpolicy", "cp.async")
 _OPERATIONS: Final = 1024
 """Operations that are kept: one for each kind of row, which a program has few of."""
 
+_CHUNK: Final = 256
+"""Vectors of a chunk of a row whose elements need nothing of each other."""
+
 _ROUNDS: Final = 12
 """CTAs of 128 threads on each multiprocessor that stay for many rows."""
 
@@ -125,15 +128,24 @@ def _once(op: RowOp, rows: Rows) -> Operation:
         return _by_one_pass(op, rows)
     fits = _fits_cta(op, rows)
     if op.statistic is None and not (rows.aligned and fits):
-        # Chunks need nothing of each other, so there is one pass. A thread asks for two vectors.
-        each, threads = (1, 256) if len(op.given(ELEMENT)) > 1 else (2, 128)
-        return two_pass.result(op, rows, each=each, threads=threads)
+        return _by_chunks(op, rows)
     if fits:
-        return _by_ctas(op, rows)
+        found = _by_ctas(op, rows)
+        several = op.statistic is not None or len(op.given(ELEMENT)) > 1
+        if several or rows.groups < 2 * _CHUNK:
+            return found
+        most = int(limits.whole * rows.device.multiprocessors)
+        return either(op, rows, most, found, _by_chunks(op, rows))
     shape = cluster_sizes.cluster_of_one_row(op, rows) or cluster_sizes.clusters_of(op, rows)
     many = two_pass.independent(op, rows) if shape is None else by_cluster(op, rows, shape)
     many = _few_twice(op, rows, many)
     return _few_by_parts(op, rows, many) if op.name in FEW_ROWS_MEASURED else many
+
+
+def _by_chunks(op: RowOp, rows: Rows) -> Operation:
+    """CTAs that have a chunk of a row each, and need nothing of each other."""
+    each = 1 if len(op.given(ELEMENT)) > 1 else 2
+    return two_pass.result(op, rows, each=each, threads=_CHUNK // each)
 
 
 def _by_one_pass(op: RowOp, rows: Rows) -> Operation:

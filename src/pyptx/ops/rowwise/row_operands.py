@@ -49,16 +49,19 @@ def pointers_of(arrays: Arrays) -> dict[str, Reg]:
 
 
 def load_scalars(
-    m: Math, operands: Sequence[Operand], pointers: Mapping[str, Reg], row: Reg
+    m: Math,
+    operands: Sequence[Operand],
+    pointers: Mapping[str, Reg],
+    row: Reg,
+    space: str = "global",
 ) -> Scalars:
     """The inputs per row of one row; `pointers` are their arrays' addresses, by name."""
-    found = {
-        o.name: load_one(
-            o.dtype, o.register(m.dtype), pointers[o.name] + row * o.dtype.bytes, pred=None
-        )
-        for o in operands
-    }
-    return Scalars(**found)
+    found = Scalars()
+    for o in operands:
+        place = pointers[o.name] + row * o.dtype.bytes
+        value = load_one(o.dtype, o.register(m.dtype), place, pred=None, space=space)
+        setattr(found, o.name, value)
+    return found
 
 
 def store_numbers(arrays: Arrays, m: Math, row: Reg, f: Any, first: Callable[[], Reg]) -> None:

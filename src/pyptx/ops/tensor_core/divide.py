@@ -1,6 +1,4 @@
-"""Quotients without `div`, of which the assembler makes some twenty instructions, one after the
-other: a kernel that runs for a few microseconds waits for each of them before its first copy.
-"""
+"""Quotients by registers with as few divisions as can be; those by numbers are in `ops._divide`."""
 
 from __future__ import annotations
 
@@ -9,37 +7,9 @@ from typing import Final
 from pyptx import Reg, ptx, reg
 from pyptx.types import u32
 
-BITS: Final = 32
 SMALL_BITS: Final = 31
 LARGEST: Final = 8
 """Of a `SmallDivisor`."""
-
-
-def by_number(value: Reg, divisor: int) -> Reg:
-    """value // divisor of a u32 register, by `mul.hi` and `shr` where such a product is exact.
-
-    Source: Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994).
-    """
-    found = factor(divisor)
-    if found is None:
-        return value // divisor  # a shift, where the divisor is a power of two
-    by, shift = found
-    return ptx.inst.mul.hi.u32(value, by) >> shift
-
-
-def factor(divisor: int) -> tuple[int, int] | None:
-    """`by` and `shift` for which value // divisor is value * by >> 32 + shift, for every u32.
-
-    None for a power of two, and where `by` would have more than 32 bits.
-    """
-    if divisor & (divisor - 1) == 0:
-        return None
-    for shift in range(divisor.bit_length()):
-        whole = 1 << (BITS + shift)
-        by = -(-whole // divisor)
-        if by >> BITS == 0 and by * divisor - whole <= 1 << shift:
-            return by, shift
-    return None
 
 
 def if_not_below(value: Reg, divisor: Reg) -> Reg:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from pyptx import Reg, ptx, reg
-from pyptx.ops.tensor_core.divide import by_number
+from pyptx.ops._divide import by_number
 from pyptx.ops.tensor_core.operands import Operand
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule, become, copy_of, low
 from pyptx.ops.tensor_core.shape import ROWS, STEP, WARPGROUP, Product, Shape, everybody_of, turn_of

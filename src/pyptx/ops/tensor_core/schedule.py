@@ -19,8 +19,9 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Final, TypeVar
 
 from pyptx import Reg, ptx, reg
+from pyptx.ops._divide import by_number
 from pyptx.ops.tensor_core.arrays import Sizes
-from pyptx.ops.tensor_core.divide import SmallDivisor, by_number, if_not_below
+from pyptx.ops.tensor_core.divide import SmallDivisor, if_not_below
 from pyptx.ops.tensor_core.shape import Shape, rank_of
 from pyptx.types import u32
 

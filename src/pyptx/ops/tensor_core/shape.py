@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pyptx import Reg, device, ptx
 from pyptx._target import Target
-from pyptx.ops.tensor_core.divide import by_number
+from pyptx.ops._divide import by_number
 from pyptx.ops.tensor_core.epilogue import Epilogue
 from pyptx.types import DType, f32, s8, s32, tf32, u8
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pyptx import Reg, Tensor, Tile, ptx, reg
-from pyptx.ops.tensor_core.divide import by_number
+from pyptx.ops._divide import by_number
 from pyptx.ops.tensor_core.schedule import Share, low
 from pyptx.ops.tensor_core.shape import ROWS, WARPGROUP, Shape, barrier_of
 from pyptx.types import DType, f32, u32

@@ -30,23 +30,27 @@ class Chunk:
         """Whether the thread has each of its vectors, and an element of the ends as the last."""
         return [*self.active, *([] if self.ends is None else [self.ends.active])]
 
-    def load(self, base: Reg, operand: Operand, vector: Vector) -> list[list[Reg]]:
+    def load(
+        self, base: Reg, operand: Operand, vector: Vector, space: str = "global"
+    ) -> list[list[Reg]]:
         """The thread's elements of an input; the last of them is that of the row's ends."""
         if operand.per == COLUMN:
-            return self._load_columns(base, operand, vector)
+            return self._load_columns(base, operand, vector, space)
         place = base + self.part.offset * operand.dtype.bytes
         values: list[list[Reg]] = []
         for k, ok in enumerate(self.active):
             offset = self.part.step(k, vector)
-            words = vector.load("global", place, offset, pred=ok, pad=operand.pad)
+            words = vector.load(space, place, offset, pred=ok, pad=operand.pad)
             values.append(vector.unpack(words))
         if self.ends is not None:
             end = base + self.ends.position * operand.dtype.bytes
             values.append([self._load_end(end, operand, vector)])
         return values
 
-    def _load_columns(self, base: Reg, operand: Operand, vector: Vector) -> list[list[Reg]]:
-        found = load_columns(self.part, base, vector, self.active)
+    def _load_columns(
+        self, base: Reg, operand: Operand, vector: Vector, space: str
+    ) -> list[list[Reg]]:
+        found = load_columns(self.part, base, vector, self.active, space)
         values = [vector.unpack(words) for words in found]
         if self.ends is not None:
             end = base + wide(self.ends.column) * operand.dtype.bytes

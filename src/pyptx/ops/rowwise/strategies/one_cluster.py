@@ -125,7 +125,7 @@ class _Cta:
             self.first = ptx.inst.mul.lo.u32(self.team, shape.together)
         self.begin = reg.scalar(u32, init=0)
         if shape.clusters > 1:
-            self.cluster = reg.from_(ptx.special.ctaid.x(), u32) // shape.parts
+            self.cluster = reg.from_(ptx.special.clusterid.x(), u32)
             self.begin = ptx.inst.mul.lo.u32(self.cluster, shape.at_once)
         self.offset = self.first
         """The team's first row of all, if that is not 0."""

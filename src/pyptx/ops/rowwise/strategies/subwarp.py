@@ -20,7 +20,7 @@ from pyptx.ops.rowwise.partition import Part, Rows, grid, load_columns
 from pyptx.ops.rowwise.program import Arrays, make, vectors_of
 from pyptx.ops.rowwise.row_operands import add_picks, pick_pointers
 from pyptx.ops.rowwise.statistics import Statistic, Terms
-from pyptx.ops.rowwise.vectors import advance, load_one, store_one
+from pyptx.ops.rowwise.vectors import AT_ONCE, advance, load_one, store_one
 from pyptx.types import DType, u32
 
 
@@ -132,7 +132,7 @@ class _Thread:
         return [
             [
                 vector.load(
-                    "global",
+                    AT_ONCE,
                     place,
                     self._to(j, operand.dtype) + self.part.step(k, vector),
                     pred=ok,
@@ -146,7 +146,7 @@ class _Thread:
     def _weights(self, columns: Sequence[Reg]) -> list[list[list[Reg]]]:
         """For each of the thread's vectors its words of each input per column."""
         loaded = [
-            load_columns(self.part, base, vector, self.active)
+            load_columns(self.part, base, vector, self.active, AT_ONCE)
             for base, (_, vector) in zip(columns, self.columns, strict=True)
         ]
         return [list(words) for words in zip(*loaded, strict=True)] or [[] for _ in self.active]

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from pyptx import Kernel, KernelSequence, Reg, Tile, ptx, reg, sequence
 from pyptx.device import WARP
+from pyptx.ops._divide import CTA_BITS, with_remainder
 from pyptx.ops._parameters import with_parameters
 from pyptx.ops.rowwise import dependent
 from pyptx.ops.rowwise.arithmetic import Math
@@ -30,7 +31,7 @@ from pyptx.ops.rowwise.program import Arrays, define, make
 from pyptx.ops.rowwise.row_operands import add_picks, load_scalars, pick_pointers, store_numbers
 from pyptx.ops.rowwise.statistics import Statistic, Terms
 from pyptx.ops.rowwise.strategies.chunk import THREADS, Chunk
-from pyptx.ops.rowwise.vectors import Vector, advance, load_one, store_one, wide
+from pyptx.ops.rowwise.vectors import AT_ONCE, Vector, advance, load_one, store_one, wide
 from pyptx.types import u32
 
 EACH: Final = 4
@@ -184,8 +185,7 @@ def last_first(arrays: Arrays) -> list[tuple[Operand, Vector]]:
 
 
 def _row_and_rank(count: int) -> tuple[Reg, Reg]:
-    cta = reg.from_(ptx.special.ctaid.x(), u32)
-    return cta // count, cta % count
+    return with_remainder(reg.from_(ptx.special.ctaid.x(), u32), count, CTA_BITS)
 
 
 def _statistics(arrays: Arrays, count: int) -> None:
@@ -243,9 +243,10 @@ class _Result:
         found = ptx.global_ptrs(*(self.arrays.tensors[name] for name in names))
         return dict(zip(names, found, strict=True))
 
-    def _row_scalars(self, pointers: dict[str, Reg], row: Reg) -> Scalars:
+    def _row_scalars(self, pointers: dict[str, Reg], row: Reg, space: str = "global") -> Scalars:
         """The inputs per row."""
-        scalars = load_scalars(self.m, [operand for operand, _ in self.scalars], pointers, row)
+        operands = [operand for operand, _ in self.scalars]
+        scalars = load_scalars(self.m, operands, pointers, row, space)
         add_picks(self.arrays, self.picked, row, scalars)
         return scalars
 
@@ -275,8 +276,11 @@ class _Result:
         chunk = Chunk(self.rows, row, rank, self.count, self.threads)
         pointers = self._pointers()
         inputs = (*self.elements, *self.columns)
-        loaded = [chunk.load(pointers[o.name], o, vector) for o, vector in inputs]
-        scalars = self._row_scalars(pointers, row)
+        # Without a statistic to wait for, loads that ptxas moves behind the first use of the row's
+        # inputs cost up to 1.5% of a gradient of cross entropy on an H200.
+        space = AT_ONCE if op.statistic is None else "global"
+        loaded = [chunk.load(pointers[o.name], o, vector, space) for o, vector in inputs]
+        scalars = self._row_scalars(pointers, row, space)
         if op.statistic is not None:
             dependent.wait(self.rows)
         f = self._factors(pointers, row, chunk, scalars)
