@@ -29,25 +29,37 @@ _ONE_CTA: Final = 512
 
 
 def clusters_of(op: RowOp, rows: Rows) -> cluster.Shape | None:
-    """How rows are split: into parts of 18 to 51 KiB of what is read, if clusters allow it.
+    """How rows are split: into parts of 18 to 42 KiB of what is read, if clusters allow it.
 
     None where no team can hold three rows, or where there cannot be a team for each way in which
     rows are cut.
     """
+    if not rows.aligned:
+        return _most_ctas(op, rows)
     size, device = bytes_read(op, rows), rows.device
-    # Where rows have ends, eight CTAs of a cluster were slower than four with larger parts, but for
-    # one array with one input per column.
-    large = not rows.aligned and (len(op.given(ELEMENT)) > 1 or len(op.given(COLUMN)) > 1)
-    most = (51 if large else 36 if not op.written(COLUMN) else 42) * KIB
+    most = (42 if op.written(COLUMN) else 36) * KIB
     parts = min(16, max(2, power_of_two(-(-size // most))), max(2, device.cluster))
-    if device.resident_clusters(parts) < rows.alignments:
-        parts //= 2
     if size // parts * 3 <= device.cta_shared - KIB:
         return clusters(op, rows, parts)
     # Teams of a grid wait for each other's CTAs, so all of them must run at once: one team.
-    if rows.aligned and op.statistic is not None:
+    if op.statistic is not None:
         return _cluster_shape(op, rows, _GRID, 1)
     return None
+
+
+def _most_ctas(op: RowOp, rows: Rows) -> cluster.Shape | None:
+    """The parts of which most CTAs run at once, of rows that have ends.
+
+    All rows of a team are cut alike, and there are as many teams for each way to cut them: of 14
+    clusters of eight CTAs that would run at once 8 remain where rows are cut in eight ways, and of
+    28 clusters of four 24.
+    """
+    every = (clusters(op, rows, parts) for parts in range(2, min(16, rows.device.cluster) + 1))
+    return max(
+        (shape for shape in every if shape is not None),
+        key=lambda shape: (shape.teams * shape.parts, shape.stages, -shape.parts),
+        default=None,
+    )
 
 
 def cluster_of_one_row(op: RowOp, rows: Rows) -> cluster.Shape | None:

@@ -22,6 +22,7 @@ from pyptx.ops.rowwise.plan_sums import FEW_ROWS_MEASURED, by_cluster, with_sums
 from pyptx.ops.rowwise.program import types_of
 from pyptx.ops.rowwise.sequences import Operation, either, of_operation
 from pyptx.ops.rowwise.strategies import (
+    cluster,
     cta,
     one_pass,
     subwarp,
@@ -264,7 +265,7 @@ def _by_long_ctas(op: RowOp, rows: Rows, many: Operation) -> Operation:
     stay for many rows are.
     """
     columns = len(op.given(COLUMN))
-    shape = cluster_sizes.clusters(op, rows, 4)
+    shape = _long_clusters(op, rows)
     if columns and shape is not None and (columns > 1 or not rows.aligned):
         return _few_twice(op, rows, by_cluster(op, rows, shape))
     if not columns:
@@ -273,12 +274,19 @@ def _by_long_ctas(op: RowOp, rows: Rows, many: Operation) -> Operation:
     return _few_by_parts(op, rows, _few_long(op, rows, many))
 
 
+def _long_clusters(op: RowOp, rows: Rows) -> cluster.Shape | None:
+    """Clusters for rows that a CTA could hold."""
+    if rows.aligned:
+        return cluster_sizes.clusters(op, rows, 4)
+    return cluster_sizes.clusters_of(op, rows)
+
+
 def _few_long(op: RowOp, rows: Rows, many: Operation) -> Operation:
     """Of long rows with a CTA each, a few by clusters, and fewer by two passes.
 
     They are so few that CTAs of one row each would end one by one.
     """
-    shape = cluster_sizes.clusters(op, rows, 4)
+    shape = _long_clusters(op, rows)
     if shape is not None:
         most = int(measured.LIMITS.clusters * rows.device.multiprocessors)
         many = either(op, rows, most, by_cluster(op, rows, shape), many)
