@@ -12,6 +12,7 @@ import pyptx
 from pyptx import device
 from pyptx._target import Target
 from pyptx.ops import _softmax as ops_softmax
+from pyptx.ops._layer_norm import LayerNorm, LayerNormGradient
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
 from pyptx.ops.rowwise import cluster_sizes, plan
 from pyptx.ops.rowwise.partition import Rows
@@ -51,6 +52,8 @@ CLUSTERS = [
     (1027, Shape(2, 4, 64, 1, lag=0)),
     (1024, Shape(2, 1, 64, 5, pieces=2)),
     (1099, Shape(2, 1, 64, 3)),
+    (1603, Shape(2, 5, 64, 4, shared=False, sums=True)),
+    (1603, Shape(2, 6, 32, 3)),
 ]
 GRIDS = [
     (768, Shape(2, 3, 64, 3, shared=False, grid=True)),
@@ -162,6 +165,53 @@ def test_a_long_softmax_has_a_cluster_for_each_row():
     np.testing.assert_allclose(found.outputs[0], y, atol=2**-24, rtol=2**-10)
     ran = [report.kernel for report in found.reports if report.instructions]
     assert ran == ["softmax_cluster"]
+
+
+LENGTHS = [33001, 50257, 65537, 99999, 100003, 130003]
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize("x", [bf16, f32], ids=str)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n, x: RmsNorm(n, x, x, 1e-6),
+        lambda n, x: RmsNormGradient(n, x, x),
+        lambda n, x: LayerNorm(n, x, x, x, x, 1e-6, False),
+        lambda n, x: LayerNormGradient(n, x, x, x, x),
+    ],
+    ids=["rms", "rms gradient", "layer", "layer gradient"],
+)
+def test_clusters_of_rows_with_ends(n, x, make):
+    """As many CTAs as others would have, unless it is two thirds of the SMs; sums in registers."""
+    op = make(n, x)
+    rows = Rows((n,), types_of(op), op.compute)
+    shape = cluster_sizes.clusters_of(op, rows)
+    others = [cluster_sizes.clusters(op, rows, parts) for parts in (2, 3, 4, 5, 6, 8, 16)]
+    kept = [each for each in others if each and cluster_sizes._keeps_sums(op, rows, each)]
+    if not kept:
+        assert shape is None or shape in others
+        return
+    assert shape in kept
+    assert shape.teams % rows.alignments == 0
+    most = max(each.teams * each.parts for each in kept)
+    assert shape.teams * shape.parts >= min(most, 2 * 132 // 3)
+
+
+def test_threads_have_registers_for_their_sums():
+    """Not where eight vectors of two sums of a column would be stored to memory."""
+    op = LayerNormGradient(50257, bf16, bf16, bf16, bf16)
+    rows = Rows((50257,), types_of(op), op.compute)
+    spilled = cluster_sizes.clusters(op, rows, 4)
+    assert not cluster_sizes._keeps_sums(op, rows, spilled)
+    chosen = cluster_sizes.clusters_of(op, rows)
+    assert (chosen.parts, chosen.threads, chosen.sums) == (6, 256, True)
+    stored = [
+        cluster.kernel_of(op, rows, shape).cubin(arch="sm_90a").spill_stores
+        for shape in (spilled, chosen)
+    ]
+    assert stored[0] > 100
+    assert stored[1] <= 8
 
 
 @pytest.mark.sampled(16, each=("count", "make"))

@@ -18,6 +18,9 @@ from pyptx.types import f32
 _STAGES: Final = 4
 """Rows that a CTA of a cluster holds; more would delay the first ones."""
 
+_PARTS: Final = (2, 3, 4, 5, 6, 8, 16)
+"""CTAs of a cluster for a row that has ends, as far as they were measured."""
+
 _GRID: Final = 128
 """CTAs of a team that is larger than a cluster."""
 
@@ -29,37 +32,52 @@ _ONE_CTA: Final = 512
 
 
 def clusters_of(op: RowOp, rows: Rows) -> cluster.Shape | None:
-    """How rows are split: into parts of 18 to 42 KiB of what is read, if clusters allow it.
+    """How rows are split: into parts of 18 to 51 KiB of what is read, if clusters allow it.
 
     None where no team can hold three rows, or where there cannot be a team for each way in which
     rows are cut.
     """
-    if not rows.aligned:
-        return _most_ctas(op, rows)
     size, device = bytes_read(op, rows), rows.device
-    most = (42 if op.written(COLUMN) else 36) * KIB
+    # Where rows have ends, eight CTAs of a cluster were slower than four with larger parts, but for
+    # one array with one input per column.
+    large = not rows.aligned and (len(op.given(ELEMENT)) > 1 or len(op.given(COLUMN)) > 1)
+    most = (51 if large else 36 if not op.written(COLUMN) else 42) * KIB
     parts = min(16, max(2, power_of_two(-(-size // most))), max(2, device.cluster))
+    if device.resident_clusters(parts) < rows.alignments:
+        parts //= 2
     if size // parts * 3 <= device.cta_shared - KIB:
-        return clusters(op, rows, parts)
+        found = clusters(op, rows, parts)
+        return found if found is None or rows.aligned else _with_ends(op, rows, found)
     # Teams of a grid wait for each other's CTAs, so all of them must run at once: one team.
-    if op.statistic is not None:
+    if rows.aligned and op.statistic is not None:
         return _cluster_shape(op, rows, _GRID, 1)
     return None
 
 
-def _most_ctas(op: RowOp, rows: Rows) -> cluster.Shape | None:
-    """The parts of which most CTAs run at once, of rows that have ends.
+def _with_ends(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Shape:
+    """The shape, or one with more CTAs, or of which threads keep their sums.
 
-    All rows of a team are cut alike, and there are as many teams for each way to cut them: of 14
-    clusters of eight CTAs that would run at once 8 remain where rows are cut in eight ways, and of
-    28 clusters of four 24.
+    All rows of a team are cut alike, so that there are as many teams for each way to cut them. Of
+    14 clusters of eight CTAs 8 are left where there are eight ways: 2684 x 100003 bf16 took 370 us
+    forward on an H200, and with 24 clusters of four 283. The gradient of layer_norm
+    5341 x 50257 bf16 took 1205 us with sums that threads had no registers for, and 588 with sums
+    in shared memory, of clusters of six.
     """
-    every = (clusters(op, rows, parts) for parts in range(2, min(16, rows.device.cluster) + 1))
+    enough = 3 * shape.teams * shape.parts > 2 * rows.device.multiprocessors
+    if enough and _keeps_sums(op, rows, shape):
+        return shape
+    every = (clusters(op, rows, parts) for parts in _PARTS if parts <= rows.device.cluster)
     return max(
-        (shape for shape in every if shape is not None),
-        key=lambda shape: (shape.teams * shape.parts, shape.stages, -shape.parts),
-        default=None,
+        (each for each in every if each is not None and _keeps_sums(op, rows, each)),
+        key=lambda each: (each.teams * each.parts, each.shared, -each.parts),
+        default=shape,
     )
+
+
+def _keeps_sums(op: RowOp, rows: Rows, shape: cluster.Shape) -> bool:
+    """Whether no thread stores the sums of its columns to memory for want of registers."""
+    sums = cluster.sums_of_thread(op, rows, shape) if op.written(COLUMN) else 0
+    return shape.sums or sums <= 2 * FEW
 
 
 def cluster_of_one_row(op: RowOp, rows: Rows) -> cluster.Shape | None:
