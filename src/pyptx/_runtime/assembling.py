@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from pyptx._assemble import Cubin
@@ -21,6 +21,11 @@ def assembled(codes: Sequence[Code], targets: Sequence[Target]) -> list[dict[str
     with ThreadPoolExecutor(min(len(pairs), os.cpu_count() or 1)) as threads:
         cubins = threads.map(_cubin, pairs)
         return [{str(target): next(cubins) for target in targets} for _ in codes]
+
+
+def assembler_of(steps: Sequence[Mapping[str, Cubin]]) -> int:
+    """The newest major version of the assemblers that the code of these steps is from."""
+    return max(cubin.assembler_major for step in steps for cubin in step.values())
 
 
 def _cubin(pair: tuple[Code, Target]) -> Cubin:

@@ -27,7 +27,7 @@ from jax.interpreters import mlir
 from pyptx._launch.call import Call
 from pyptx._launch.description import TensorSpec
 from pyptx._runtime import targets
-from pyptx._runtime.assembling import assembled
+from pyptx._runtime.assembling import assembled, assembler_of
 from pyptx._runtime.jax import partition, registration
 from pyptx._tracebacks import boundary
 
@@ -44,7 +44,7 @@ def lower_cuda(ctx: Any, *operands: Any, call: Call) -> Any:
             str(i): {name: np.frombuffer(cubin.code, np.uint8) for name, cubin in step.items()}
             for i, step in enumerate(cubins)
         }
-        assembler = max(cubin.assembler_major for step in cubins for cubin in step.values())
+        assembler = assembler_of(cubins)
         return {"cubins": steps, "assembler": np.int64(assembler)}
 
     return _lower(registration.CUDA_TARGET, code, ctx, operands, call)

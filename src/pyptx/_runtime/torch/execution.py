@@ -17,7 +17,7 @@ from pyptx._launch.call import AUTO, Call
 from pyptx._native.launcher import NativeCall
 from pyptx._recent import CALLS, SPECIALISATIONS, Recent
 from pyptx._runtime import levels, numpy, targets
-from pyptx._runtime.assembling import assembled
+from pyptx._runtime.assembling import assembled, assembler_of
 from pyptx._runtime.torch import fast, programs
 from pyptx._runtime.torch.tensors import DTYPES, as_numpy, as_tensor, check_strides, device_of
 from pyptx._target import Target
@@ -74,7 +74,7 @@ def _capability(device: int) -> str:
 
 def _native(call: Call, chosen: Sequence[Target]) -> NativeCall:
     cubins = assembled(call.code, chosen)
-    assembler = max(cubin.assembler_major for step in cubins for cubin in step.values())
+    assembler = assembler_of(cubins)
     codes = [{name: cubin.code for name, cubin in step.items()} for step in cubins]
     return NativeCall(str(call.plan), codes, assembler, _itemsizes(call))
 

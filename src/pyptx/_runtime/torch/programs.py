@@ -27,7 +27,7 @@ from pyptx._launch.description import Code, TensorSpec
 from pyptx._launch.reading import read
 from pyptx._recent import CALLS, Recent
 from pyptx._runtime import targets
-from pyptx._runtime.assembling import assembled
+from pyptx._runtime.assembling import assembled, assembler_of
 from pyptx._target import Target
 from pyptx.errors import CallError, DeviceError, EmulationError
 
@@ -143,7 +143,7 @@ def _for_cuda(call: Call) -> Fields | None:
     return {
         **_steps(there),
         "cubins": [{name: _packed(c.code) for name, c in step.items()} for step in cubins],
-        "assembler": max(cubin.assembler_major for step in cubins for cubin in step.values()),
+        "assembler": assembler_of(cubins),
     }
 
 

@@ -127,24 +127,29 @@ def _once(op: RowOp, rows: Rows) -> Operation:
         return _by_subwarps(op, rows)
     if one_pass.fits(op) and rows.columns >= rows.unit:
         return _by_one_pass(op, rows)
-    fits = _fits_cta(op, rows)
-    if op.statistic is None and not (rows.aligned and fits):
-        return _by_chunks(op, rows)
-    if fits:
-        found = _by_ctas(op, rows)
-        several = op.statistic is not None or len(op.given(ELEMENT)) > 1
-        if several or rows.groups < 2 * _CHUNK:
-            return found
-        most = int(limits.whole * rows.device.multiprocessors)
-        return either(op, rows, most, found, _by_chunks(op, rows))
+    if op.statistic is None:
+        return _without_statistic(op, rows)
+    if _fits_cta(op, rows):
+        return _by_ctas(op, rows)
     shape = cluster_sizes.cluster_of_one_row(op, rows) or cluster_sizes.clusters_of(op, rows)
     many = two_pass.independent(op, rows) if shape is None else by_cluster(op, rows, shape)
     many = _few_twice(op, rows, many)
     return _few_by_parts(op, rows, many) if op.name in FEW_ROWS_MEASURED else many
 
 
+def _without_statistic(op: RowOp, rows: Rows) -> Operation:
+    """Elements that need nothing of each other: a CTA has a row, or a chunk of it."""
+    if not (rows.aligned and _fits_cta(op, rows)):
+        return _by_chunks(op, rows)
+    found = _by_ctas(op, rows)
+    if len(op.given(ELEMENT)) > 1 or rows.groups < 2 * _CHUNK:
+        return found
+    most = int(measured.LIMITS.whole * rows.device.multiprocessors)
+    return either(op, rows, most, found, _by_chunks(op, rows))
+
+
 def _by_chunks(op: RowOp, rows: Rows) -> Operation:
-    """CTAs that have a chunk of a row each, and need nothing of each other."""
+    """CTAs that have a chunk of a row each."""
     each = 1 if len(op.given(ELEMENT)) > 1 else 2
     return two_pass.result(op, rows, each=each, threads=_CHUNK // each)
 

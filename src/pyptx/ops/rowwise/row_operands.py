@@ -56,12 +56,12 @@ def load_scalars(
     space: str = "global",
 ) -> Scalars:
     """The inputs per row of one row; `pointers` are their arrays' addresses, by name."""
-    found = Scalars()
-    for o in operands:
+
+    def load(o: Operand) -> Reg:
         place = pointers[o.name] + row * o.dtype.bytes
-        value = load_one(o.dtype, o.register(m.dtype), place, pred=None, space=space)
-        setattr(found, o.name, value)
-    return found
+        return load_one(o.dtype, o.register(m.dtype), place, pred=None, space=space)
+
+    return Scalars(**{o.name: load(o) for o in operands})
 
 
 def store_numbers(arrays: Arrays, m: Math, row: Reg, f: Any, first: Callable[[], Reg]) -> None:
