@@ -133,12 +133,14 @@ def _cta(rows: Any, *, threads: int, held: bool, maxnreg: int | None = None, **o
     )
 
 
-def _cluster(shape: Any) -> str:
+def _cluster(shape: Any, *, whole: bool) -> str:
     lag = shape.lag if shape.lag > 1 else None
     pieces = shape.pieces if shape.pieces > 1 else None
     sizes = shape.teams, shape.parts, shape.threads, shape.stages
     name = "grid" if shape.grid else "cluster"
-    return _text(name, *sizes, lag=lag, shared=shape.shared, pieces=pieces)
+    return _text(
+        name, *sizes, lag=lag, shared=shape.shared, pieces=pieces, sums=shape.sums, whole=whole
+    )
 
 
 def _persistent(rows: Any, shape: Any) -> str:
@@ -169,7 +171,7 @@ def _record_plan(patch: pytest.MonkeyPatch) -> None:
             "one_cluster", s.parts, s.threads, s.together, s.teams
         ),
         "two_pass.persistent": lambda _, __, *, teams: _text("two_pass", teams=teams),
-        "by_cluster": lambda _, __, shape: _cluster(shape),
+        "by_cluster": lambda _, __, shape, result=None: _cluster(shape, whole=result is not None),
         "either": lambda _, __, most, few, many, *___: _either(most, few, many),
         "finished": lambda _, __, kernel, partials, each, ___: _finished(kernel, partials, each),
     }

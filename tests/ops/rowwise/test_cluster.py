@@ -15,11 +15,12 @@ from pyptx.ops import _softmax as ops_softmax
 from pyptx.ops._layer_norm import LayerNorm, LayerNormGradient
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
 from pyptx.ops.rowwise import cluster_sizes, plan
+from pyptx.ops.rowwise.operation import COLUMN, RowOp
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.program import types_of
 from pyptx.ops.rowwise.strategies import cluster
 from pyptx.ops.rowwise.strategies.cluster import Shape
-from pyptx.types import bf16, f16, f32, f64
+from pyptx.types import DType, bf16, f16, f32, f64
 
 from .toys_persistent import Alone, Everything, Scaled, Softmax, Toy, check
 
@@ -69,8 +70,14 @@ def fitting(rows: Rows, shape: Shape) -> Shape:
     return replace(shape, teams=math.lcm(shape.teams, rows.alignments))
 
 
-def run(op: Toy, rows: Rows, shape: Shape, count: int, **how: object) -> None:
-    kernel = cluster.kernel_of(op, rows, shape)
+def rows_of(op: RowOp) -> Rows:
+    return Rows((op.columns,), types_of(op), op.compute)
+
+
+def run(
+    op: Toy, rows: Rows, shape: Shape, count: int, result: DType | None = None, **how: object
+) -> list[np.ndarray]:
+    kernel = cluster.kernel_of(op, rows, shape, result)
     mail = ()
     if shape.grid:
         like = op.arrays(count)[[o.name for o in op.inputs].index("x")]
@@ -79,7 +86,8 @@ def run(op: Toy, rows: Rows, shape: Shape, count: int, **how: object) -> None:
         outputs = clear.outputs
         mail = tuple(outputs) if isinstance(outputs, (tuple, list)) else (outputs,)
         assert not np.any(mail[0])
-    check(op, rows, kernel, count, min(shape.teams, count), mail=mail, **how)
+    partial = min(shape.teams, count) if result is None else None
+    return check(op, rows, kernel, count, partial, mail=mail, result=result, **how)
 
 
 @operations
@@ -183,35 +191,82 @@ LENGTHS = [33001, 50257, 65537, 99999, 100003, 130003]
     ids=["rms", "rms gradient", "layer", "layer gradient"],
 )
 def test_clusters_of_rows_with_ends(n, x, make):
-    """As many CTAs as others would have, unless it is two thirds of the SMs; sums in registers."""
+    """As many CTAs as others would have, unless it is two thirds of the SMs."""
     op = make(n, x)
-    rows = Rows((n,), types_of(op), op.compute)
+    rows = rows_of(op)
     shape = cluster_sizes.clusters_of(op, rows)
     others = [cluster_sizes.clusters(op, rows, parts) for parts in cluster_sizes._PARTS]
-    kept = [each for each in others if each and cluster_sizes._keeps_sums(op, rows, each)]
-    if not kept:
-        assert shape is None or shape in others
-        return
-    assert shape in kept
-    assert shape.teams % rows.alignments == 0
-    most = max(each.teams * each.parts for each in kept)
-    assert shape.teams * shape.parts >= min(most, 2 * rows.device.multiprocessors // 3)
+    assert shape is None or shape in others
+    if shape is not None:
+        assert shape.teams % rows.alignments == 0
+        most = max(each.teams * each.parts for each in others if each)
+        assert shape.teams * shape.parts >= min(most, 2 * rows.device.multiprocessors // 3)
 
 
-def test_threads_have_registers_for_their_sums():
-    """Not where eight vectors of two sums of a column would be stored to memory."""
+@pytest.mark.parametrize(
+    ("op", "parts", "threads", "near"),
+    [
+        (LayerNormGradient(50257, bf16, bf16, bf16, bf16), 6, 352, True),
+        (LayerNormGradient(50257, bf16, f32, f32, f32), 6, 352, True),
+        (LayerNormGradient(30522, bf16, bf16, bf16, bf16), 4, 352, True),
+        (LayerNormGradient(28001, bf16, bf16, bf16, bf16), 2, 352, False),
+        (LayerNormGradient(65537, f32, f32, f32, f32), 8, 352, False),
+        (LayerNormGradient(43008, bf16, bf16, bf16, bf16), 4, 352, True),
+        (LayerNormGradient(262144, bf16, bf16, bf16, bf16), 16, 352, False),
+        (RmsNormGradient(98304, bf16, bf16), 8, 256, True),
+        (RmsNormGradient(131072, bf16, bf16), 16, 512, False),
+        (RmsNormGradient(110001, f32, f32), 16, 352, False),
+    ],
+    ids=lambda v: f"{v.name} {v.columns}" if isinstance(v, RowOp) else str(v),
+)
+def test_threads_have_registers_for_their_sums(op, parts, threads, near):
+    """None are stored to memory; second sums are in shared memory where there is room."""
+    rows = rows_of(op)
+    shape = cluster_sizes.clusters_of(op, rows)
+    assert (shape.parts, shape.threads, shape.sums) == (parts, threads, near)
+    assert cluster.kernel_of(op, rows, shape).cubin(arch="sm_90a").spill_stores == 0
+
+
+def test_sums_would_be_stored_to_memory():
+    """By 512 threads, of eight vectors of two sums of a column; the test above can fail."""
     op = LayerNormGradient(50257, bf16, bf16, bf16, bf16)
-    rows = Rows((50257,), types_of(op), op.compute)
-    spilled = cluster_sizes.clusters(op, rows, 4)
-    assert not cluster_sizes._keeps_sums(op, rows, spilled)
-    chosen = cluster_sizes.clusters_of(op, rows)
-    assert (chosen.parts, chosen.threads, chosen.sums) == (6, 256, True)
-    stored = [
-        cluster.kernel_of(op, rows, shape).cubin(arch="sm_90a").spill_stores
-        for shape in (spilled, chosen)
-    ]
-    assert stored[0] > 100
-    assert stored[1] <= 8
+    rows = rows_of(op)
+    shape = replace(cluster_sizes.clusters(op, rows, 4), threads=512, sums=False)
+    assert cluster.kernel_of(op, rows, shape).cubin(arch="sm_90a").spill_stores > 100
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        Shape(1, 3, 64, 3),
+        Shape(1, 3, 32, 3, shared=False, sums=True),
+        Shape(1, 3, 64, 4, lag=2, grid=True),
+    ],
+    ids=["cluster", "second sums", "grid"],
+)
+def test_the_sums_of_one_team_are_whole(shape, count):
+    """Also of no rows; a narrower result is rounded once."""
+    op = Everything(520)
+    exact = run(op, op.rows(), shape, count, result=f32)
+    rounded = run(op, op.rows(), shape, count, result=bf16)
+    summed = [i for i, operand in enumerate(op.outputs) if operand.per == COLUMN]
+    assert summed
+    for i in summed:
+        assert np.array_equal(exact[i].astype(rounded[i].dtype), rounded[i])
+
+
+@pytest.mark.parametrize(
+    ("n", "shape"),
+    [(520, Shape(2, 3, 64, 3)), (803, Shape(8, 3, 64, 3)), (1040, Shape(1, 2, 32, 3))],
+    ids=["two teams", "ends", "sums that are written more than once"],
+)
+def test_sums_that_are_not_whole(n, shape):
+    op = Everything(n)
+    rows = op.rows()
+    assert not cluster.has_whole_sums(op, rows, shape)
+    with pytest.raises(AssertionError, match="sums that are written more than once"):
+        cluster.kernel_of(op, rows, fitting(rows, shape), f32)
 
 
 @pytest.mark.sampled(16, each=("count", "make"))

@@ -360,13 +360,15 @@ def summed(rows: Rows, partial: np.ndarray) -> np.ndarray:
     return total
 
 
-def check(op: Toy, rows: Rows, kernel: Any, count: int, written: int | None, **how: Any) -> None:
-    """Run in the emulator: nothing is found, and outputs are those of the reference.
+def check(
+    op: Toy, rows: Rows, kernel: Any, count: int, written: int | None, **how: Any
+) -> list[np.ndarray]:
+    """Run in the emulator: nothing is found, and outputs, returned, are those of the reference.
 
-    `written` partial sums are there, None for whole ones; `mail` (of `how`) are inputs of the
-    strategy.
+    `written` partial sums are there, None for whole ones, which are of the type `result` (of `how`)
+    if that is given; `mail` are inputs of the strategy.
     """
-    arrays, mail = op.arrays(count), how.pop("mail", ())
+    arrays, mail, result = op.arrays(count), how.pop("mail", ()), how.pop("result", None)
     ran = kernel.emulate(*arrays, *mail, **how)
     assert not ran.report.findings, "\n".join(map(str, ran.report.findings))
     found = list(ran.outputs) if isinstance(ran.outputs, (tuple, list)) else [ran.outputs]
@@ -376,12 +378,14 @@ def check(op: Toy, rows: Rows, kernel: Any, count: int, written: int | None, **h
         partial = written is not None and operand.per == COLUMN
         wide = summed(rows, array[:written]) if partial else array.astype(np.float64)
         right = expected[operand.name]
+        dtype = result if result is not None and operand.per == COLUMN else operand.dtype
         # a value is rounded to its type once; sums of a row or a column to that of arithmetic
         unit, least = {bf16: (2.0**-8, 0.0), f16: (2.0**-11, 2.0**-24)}.get(
-            operand.dtype, (2.0**-23, 0.0) if operand.dtype is f32 else (0.0, 0.0)
+            dtype, (2.0**-23, 0.0) if dtype is f32 else (0.0, 0.0)
         )
         near = 1e-13 if op.compute is f64 else 2e-5
         size = float(np.max(np.abs(right), initial=1.0))
         np.testing.assert_allclose(
             wide, right, rtol=near + unit, atol=near * size + least, err_msg=operand.name
         )
+    return found

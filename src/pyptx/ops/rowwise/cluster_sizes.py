@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from pyptx.device import KIB, WARP
-from pyptx.ops.rowwise import measured
-from pyptx.ops.rowwise.column_sums import FEW
+from pyptx.ops.rowwise import cluster_registers, measured
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
-from pyptx.ops.rowwise.sizes import MANY, aligned, bytes_read, is_plain, threads_for, widest
+from pyptx.ops.rowwise.sizes import MANY, aligned, bytes_read, threads_for
 from pyptx.ops.rowwise.strategies import cluster, one_cluster
 from pyptx.ops.rowwise.vectors import power_of_two, rounded_up
 from pyptx.types import f32
 
-_STAGES: Final = 4
-"""Rows that a CTA of a cluster holds; more would delay the first ones."""
+_LARGE: Final = 51 * KIB
+"""Bytes that are read of a row by each CTA, at most, so that it holds four rows."""
 
 _PARTS: Final = (2, 3, 4, 5, 6, 8, 16)
-"""CTAs of a cluster for a row that has ends, as far as they were measured."""
+"""CTAs of a cluster for a row that has ends."""
 
 _GRID: Final = 128
 """CTAs of a team that is larger than a cluster."""
@@ -41,43 +41,55 @@ def clusters_of(op: RowOp, rows: Rows) -> cluster.Shape | None:
     # Where rows have ends, eight CTAs of a cluster were slower than four with larger parts, but for
     # one array with one input per column.
     large = not rows.aligned and (len(op.given(ELEMENT)) > 1 or len(op.given(COLUMN)) > 1)
-    most = (51 if large else 36 if not op.written(COLUMN) else 42) * KIB
+    most = _LARGE if large else (42 if op.written(COLUMN) else 36) * KIB
     parts = min(16, max(2, power_of_two(-(-size // most))), max(2, device.cluster))
     if device.resident_clusters(parts) < rows.alignments:
         parts //= 2
     if size // parts * 3 <= device.cta_shared - KIB:
         found = clusters(op, rows, parts)
-        return found if found is None or rows.aligned else _with_ends(op, rows, found)
+        if found is None:
+            return None
+        return _of_half(op, rows, found) if rows.aligned else _with_ends(op, rows, found)
     # Teams of a grid wait for each other's CTAs, so all of them must run at once: one team.
     if rows.aligned and op.statistic is not None:
         return _cluster_shape(op, rows, _GRID, 1)
     return None
 
 
+def _of_half(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Shape:
+    """Half as many CTAs for a row where there would be 16, if rows are no slower by that.
+
+    Six clusters of 16 run at once on an H200, and 14 of eight, which are 112 CTAs rather than 96:
+    the gradient of layer_norm 2730 x 98304 bf16 took 425 us, and 488 by clusters of 16.
+    """
+    half = clusters(op, rows, 8) if shape.parts == 16 and op.written(COLUMN) else None
+    if half is None:
+        return shape
+    if bytes_read(op, rows) <= 8 * _LARGE:
+        return half
+    several = len(op.written(COLUMN)) > 1  # of one sum memory is the limit anyway
+    pace = partial(cluster_registers.pace, op, rows)
+    return half if several and pace(half) > pace(shape) else shape
+
+
 def _with_ends(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Shape:
-    """The shape, or one with more CTAs, or of which threads keep their sums.
+    """The shape, or one with another number of CTAs for a row.
 
     All rows of a team are cut alike, so that there are as many teams for each way to cut them. Of
     14 clusters of eight CTAs 8 are left where there are eight ways: 2684 x 100003 bf16 took 370 us
-    forward on an H200, and with 24 clusters of four 283. The gradient of layer_norm
-    5341 x 50257 bf16 took 1205 us with sums that threads had no registers for, and 588 with sums
-    in shared memory, of clusters of six.
+    forward on an H200, and with 24 clusters of four 283.
+
+    Threads that sum over rows have much to compute: there it is the shape that computes most.
     """
-    enough = 3 * shape.teams * shape.parts > 2 * rows.device.multiprocessors
-    if enough and _keeps_sums(op, rows, shape):
-        return shape
     every = (clusters(op, rows, parts) for parts in _PARTS if parts <= rows.device.cluster)
+    found = [each for each in every if each is not None]
+    if op.written(COLUMN):
+        return max(found, key=partial(cluster_registers.pace, op, rows), default=shape)
+    if cluster_registers.fill(rows, shape):
+        return shape
     return max(
-        (each for each in every if each is not None and _keeps_sums(op, rows, each)),
-        key=lambda each: (each.teams * each.parts, each.shared, -each.parts),
-        default=shape,
+        found, key=lambda each: (each.teams * each.parts, each.shared, -each.parts), default=shape
     )
-
-
-def _keeps_sums(op: RowOp, rows: Rows, shape: cluster.Shape) -> bool:
-    """Whether no thread stores the sums of its columns to memory for want of registers."""
-    sums = cluster.sums_of_thread(op, rows, shape) if op.written(COLUMN) else 0
-    return shape.sums or sums <= 2 * FEW
 
 
 def cluster_of_one_row(op: RowOp, rows: Rows) -> cluster.Shape | None:
@@ -224,34 +236,28 @@ def _cluster_shape(op: RowOp, rows: Rows, parts: int, count: int) -> cluster.Sha
     if 3 * stage > room:
         return None
     shared = not grid and 3 * stage + weights <= room
-    held = min(6 if grid else _STAGES, (room - (weights if shared else 0)) // stage)
-    threads = _cluster_threads(rows, most) if sums and not grid else 512
+    held = min(
+        8 if grid else cluster_registers.STAGES, (room - (weights if shared else 0)) // stage
+    )
+    threads = 512
+    if sums:
+        threads = _cluster_threads(most) if not grid else 256 if most <= 512 else 512
     shape = cluster.Shape(aligned(count, rows), parts, threads, held, 1, shared, grid=grid)
     if grid:
         shape = _lagging(op, rows, shape, room)
     elif sums:
-        shape = _with_second_sums(op, rows, shape)
+        shape = cluster_registers.with_second_sums(op, rows, shape)
     return shape if rows.device.allows(cluster.needs(op, rows, shape)) else None
 
 
-def _with_second_sums(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Shape:
-    """Second sums over rows in shared memory, if they fit beside as many rows.
-
-    They would be added to in global memory otherwise, where registers do not hold them. 256 threads
-    have registers enough to load ahead: 95% of a copy's speed, where 512 had 91%. They hold 16-bit
-    inputs per column, too: 97%, where it was 95% with these in shared memory.
-    """
-    if cluster.sums_of_thread(op, rows, shape) <= FEW:
-        return shape
-    shared = shape.shared and not (is_plain(rows) and widest(op) == 2)
-    found = replace(shape, sums=True, threads=min(256, shape.threads), shared=shared)
-    return found if rows.device.allows(cluster.needs(op, rows, found)) else shape
-
-
 def _lagging(op: RowOp, rows: Rows, shape: cluster.Shape, room: int) -> cluster.Shape:
-    """Statistics take longer through global memory: more rows are on their way, if they fit."""
+    """Statistics take longer through global memory: more rows are on their way, if they fit.
+
+    As many wait for their statistics as are fetched or written: the gradient of rms_norm
+    128 x 524288 bf16 took 107 us on an H200 where four of eight wait, and 115 where five do.
+    """
     if shape.stages >= 5:
-        return replace(shape, lag=shape.stages - 3)
+        return replace(shape, lag=shape.stages // 2)
     each = -(-rows.part(shape.parts) // shape.threads)
     # In pieces of as many vectors of each thread; a stage is free as soon as one is written.
     pieces = -(-each // -(-each // 4))
@@ -261,12 +267,11 @@ def _lagging(op: RowOp, rows: Rows, shape: cluster.Shape, room: int) -> cluster.
     return replace(shape, stages=held, lag=lag)
 
 
-def _cluster_threads(rows: Rows, groups: int) -> int:
+def _cluster_threads(groups: int) -> int:
     """Threads for that many vectors with sums: 512, or two vectors each where that fits better.
 
-    Where rows have ends, more than 576 threads would not have registers enough.
+    More than 608 would have fewer registers.
     """
-    most = 1280 if rows.aligned else 1152
-    if groups == power_of_two(groups) or not 512 < groups <= most:
+    if groups == power_of_two(groups) or not 512 < groups <= 2 * 608:
         return 512
     return threads_for(groups, 2)

@@ -93,6 +93,8 @@ def fold_lanes(
 class RegisterSums:
     """The sums of a thread's columns in registers, and a partial sum [P, padded] of each output.
 
+    The sum of a team that has all rows may be whole, of any type, where rows have no ends.
+
     `row` gives the index of the partial sum, u32, which is also a row of those it sums. Where rows
     have ends, a partial sum is moved so that its vectors are aligned: column c of a row with `head`
     elements before its first unit is at c + unit - head. Addresses are computed when they are
@@ -118,7 +120,7 @@ class RegisterSums:
         self._ends = ends
         self._outputs = outputs
         self._row = row
-        self._vector = Vector(m.dtype, part.rows.group, m.dtype)
+        self._vector = Vector(outputs[0].dtype, part.rows.group, m.dtype)
         count, size, each = len(outputs), part.rows.group, part.each
         self.sums = [[[m.zero() for _ in range(count)] for _ in range(size)] for _ in range(each)]
         """For each of the thread's vectors and elements, a sum of each output."""
@@ -192,7 +194,7 @@ class RegisterSums:
     def _write_one(
         self, i: int, output: Tensor, active: Sequence[Reg | None], again: Reg | None
     ) -> None:
-        bytes_, part = self._m.dtype.bytes, self._part
+        bytes_, part = output.dtype.bytes, self._part
         (base,) = ptx.global_ptrs(output)
         line = base + self._row() * (part.rows.padded * bytes_)
         if part.head is not None:
@@ -205,7 +207,7 @@ class RegisterSums:
                 there = again if ok is None else again & ok
                 before = self._vector.load("global", place, offset, pred=there)
                 totals = [self._m.add(one, old) for one, old in zip(totals, before, strict=True)]
-            self._vector.store("global", place, offset, totals, pred=ok)
+            self._vector.store("global", place, offset, self._vector.pack(totals), pred=ok)
         if self._ends is not None and self.end_sums is not None:
             end, total = line + wide(self._ends.column) * bytes_, self.end_sums[i]
             if again is not None:

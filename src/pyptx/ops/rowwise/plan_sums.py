@@ -150,7 +150,7 @@ def _many_summed(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation
         return _by_teams(op, *resident, results)
     split = cluster_sizes.clusters_of(op, rows)
     if split is not None:
-        return finished(op, rows, by_cluster(op, rows, split), split.teams, 1, results)
+        return _summed_by_cluster(op, rows, split, results)
     # Few CTAs where nothing but chunks can take rows; more where these are the common way.
     each = 1 if rows.device.has("clusters") else 2
     count = max(8, each * rows.device.multiprocessors // two_pass.parts(rows))
@@ -166,9 +166,20 @@ def _by_teams(
     return finished(op, rows, gradient, shape.ctas, shape.neighbours(op, rows), results)
 
 
-def by_cluster(op: RowOp, rows: Rows, shape: cluster.Shape) -> Operation:
+def _summed_by_cluster(
+    op: RowOp, rows: Rows, shape: cluster.Shape, results: tuple[DType, ...]
+) -> Operation:
+    """Teams of CTAs; of one team the sums are whole, where results have one type."""
+    if len(set(results)) == 1 and cluster.has_whole_sums(op, rows, shape):
+        return by_cluster(op, rows, shape, results[0])
+    return finished(op, rows, by_cluster(op, rows, shape), shape.teams, 1, results)
+
+
+def by_cluster(
+    op: RowOp, rows: Rows, shape: cluster.Shape, result: DType | None = None
+) -> Operation:
     """A team of CTAs for a row; of a grid, after its mail has been cleared."""
-    kernel = cluster.kernel_of(op, rows, shape)
+    kernel = cluster.kernel_of(op, rows, shape, result)
     if not shape.grid:
         return kernel
     clear = cluster.clear(op, rows, shape)

@@ -24,26 +24,42 @@ from pyptx.ops.rowwise.strategies.cluster_row import Work
 from pyptx.ops.rowwise.strategies.cluster_shape import (
     Cta,
     Shape,
+    has_whole_sums,
     needs,
     stage_bytes,
     sums_of_thread,
     words,
 )
 from pyptx.ops.rowwise.vectors import wide
-from pyptx.types import u32, u64
+from pyptx.types import DType, u32, u64
 
-__all__ = ["Shape", "clear", "kernel_of", "needs", "stage_bytes", "sums_of_thread"]
+__all__ = [
+    "Shape",
+    "clear",
+    "has_whole_sums",
+    "kernel_of",
+    "needs",
+    "stage_bytes",
+    "sums_of_thread",
+]
 
 
-def kernel_of(op: RowOp, rows: Rows, shape: Shape) -> Kernel:
+def kernel_of(op: RowOp, rows: Rows, shape: Shape, result: DType | None = None) -> Kernel:
     """The operation. Of sums over rows it writes partial ones, [teams, padded], one for each team.
 
-    With fewer rows than teams only the first B partial sums are written. With `shape.grid` the
-    last input is what `clear` makes, mail[*B, parts * words]; so is the last output, in place.
+    With fewer rows than teams only the first B partial sums are written. The sums of one team are
+    whole, and of the type `result`, if that is given. With `shape.grid` the last input is what
+    `clear` makes, mail[*B, parts * words]; so is the last output, in place.
     """
     assert rows.groups, "rows that are shorter than a unit"
     assert shape.teams % rows.alignments == 0, "rows of a team that are not cut alike"
     options: dict[str, Any] = {}
+    sums = Tile(shape.teams, rows.padded, rows.compute, sum_over="B", partial=True)
+    size: Any = grid(lambda B: (min(B, shape.teams) * shape.parts, 1, 1))
+    if result is not None:
+        assert has_whole_sums(op, rows, shape), "sums that are written more than once"
+        sums = Tile(*rows.shape, result, sum_over="B", accumulate=rows.compute)
+        size = (shape.parts, 1, 1)  # also of no rows, whose sums are zeros
     if shape.grid:
         # A team of a grid waits for all its CTAs, so they start together.
         mail = _mail(op, rows, shape)
@@ -58,8 +74,8 @@ def kernel_of(op: RowOp, rows: Rows, shape: Shape) -> Kernel:
         rows,
         "grid" if shape.grid else "cluster",
         lambda arrays: _Team(arrays, shape).run(),
-        sums=Tile(shape.teams, rows.padded, rows.compute, sum_over="B", partial=True),
-        grid=grid(lambda B: (min(B, shape.teams) * shape.parts, 1, 1)),
+        sums=sums,
+        grid=size,
         block=(shape.block, 1, 1),
         cluster=(shape.parts if shape.clustered(op) else 1, 1, 1),
         **options,

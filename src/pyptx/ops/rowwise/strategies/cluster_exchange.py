@@ -135,7 +135,7 @@ class ThroughMemory(_Letters):
 
     `mail` is [rows, parts * words] of u64 and zeros at first. A warp of each CTA, which does
     nothing else, waits for the words of all CTAs of the team, combines what they carry, and hands
-    it on to the other warps.
+    it on to the other warps. Two or three such warps read so often that words arrive later.
     """
 
     def __init__(self, cta: Cta, statistic: Statistic, mail: Tensor) -> None:
@@ -208,17 +208,25 @@ class ThroughMemory(_Letters):
     def _wait(self, place: Reg, lane: Reg) -> list[list[Reg]]:
         """The words of CTAs lane, lane + 32, ... for a row, when all of the team have sent them."""
         parts, count = self.cta.shape.parts, self._words
-        rounds = -(-parts // WARP)
-        found = [[reg.scalar(u64, init=word) for word in self._neutral()] for _ in range(rounds)]
+        found = [
+            [reg.scalar(u64, init=word) for word in self._neutral()]
+            for _ in range(-(-parts // WARP))
+        ]
+        for i, box in enumerate(found):
+            there = None if (i + 1) * WARP <= parts else lane < parts - i * WARP
+            for word in box:
+                ptx.inst.mov.b64(word, 0, pred=there)
         with ptx.loop("wait"):
-            marks = reg.scalar(u32, init=1)
             for i, box in enumerate(found):
-                there = None if (i + 1) * WARP <= parts else lane < parts - i * WARP
                 for j, word in enumerate(box):
+                    # What has come is not read again, so that fewer read where others write.
                     at = ptx.addr(place, (i * WARP * count + j) * 8)
-                    ptx.inst.ld.relaxed.gpu.global_.u64(word, at, pred=there)
-                    ptx.inst.and_.b32(marks, marks, ptx.inst.cvt.u32.u64(word >> 32))
-            ptx.break_(pred=ptx.inst.vote.sync.all.pred(marks != 0, 0xFFFFFFFF))
+                    ptx.inst.ld.relaxed.gpu.global_.u64(word, at, pred=_mark(word) == 0)
+            marks = [_mark(word) for box in found for word in box]
+            every = marks[0]
+            for mark in marks[1:]:
+                every = every & mark
+            ptx.break_(pred=ptx.inst.vote.sync.all.pred(every != 0, 0xFFFFFFFF))
         return found
 
     def _neutral(self) -> list[int]:
@@ -239,6 +247,11 @@ class ThroughMemory(_Letters):
             ptx.inst.mov.b64([half, ptx.sink], word)
         each = self._halves
         return [_joined(self.m.dtype, halves[i : i + each]) for i in range(0, len(box), each)]
+
+
+def _mark(word: Reg) -> Reg:
+    """What says whether a word has been sent, u32."""
+    return ptx.inst.cvt.u32.u64(word >> 32)
 
 
 def _joined(dtype: DType, halves: Sequence[Reg]) -> Reg:

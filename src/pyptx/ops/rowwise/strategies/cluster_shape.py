@@ -8,6 +8,7 @@ from typing import Final
 from pyptx import Reg, ptx, reg
 from pyptx.device import WARP, Needs
 from pyptx.ops.rowwise.arithmetic import Math
+from pyptx.ops.rowwise.column_sums import FEW
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Ends, Part, Rows
 from pyptx.ops.rowwise.program import Arrays
@@ -83,6 +84,12 @@ def sums_of_thread(op: RowOp, rows: Rows, shape: Shape) -> int:
     """Bytes of what a thread sums over rows, without their ends."""
     each = -(-rows.part(shape.parts) // shape.threads)
     return each * rows.group * len(op.written(COLUMN)) * rows.compute.bytes
+
+
+def has_whole_sums(op: RowOp, rows: Rows, shape: Shape) -> bool:
+    """Whether one team has all rows, and writes their sums once."""
+    few = shape.sums or sums_of_thread(op, rows, shape) <= FEW
+    return shape.teams == 1 and few and rows.aligned
 
 
 def needs(op: RowOp, rows: Rows, shape: Shape) -> Needs:
