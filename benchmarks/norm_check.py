@@ -21,6 +21,8 @@ CHUNK: Final = 2**24
 """Values that are looked at together: 128 MiB for each intermediate result in float64."""
 SIXTEEN_BIT: Final = {torch.bfloat16: 2.0**-7, torch.float16: 2.0**-10}
 """One unit in the last place, relative to a value, at most."""
+SUBNORMAL: Final = {torch.float16: 2.0**-24}
+"""And at least, where random numbers are small enough that it matters."""
 SMALLEST: Final = 1e-300
 
 
@@ -115,7 +117,8 @@ def _error(
     """The largest difference over what is allowed."""
     unit = SIXTEEN_BIT.get(result.dtype, 0.0)
     inside = tolerance.rounds_inside if unit else 0.0
-    allowed = (arithmetic + inside) * scale + tolerance.units * unit * expected.abs() + SMALLEST
+    place = (unit * expected.abs()).clamp(min=SUBNORMAL.get(result.dtype, 0.0))
+    allowed = (arithmetic + inside) * scale + tolerance.units * place + SMALLEST
     return float(((result.double() - expected).abs() / allowed).amax())
 
 

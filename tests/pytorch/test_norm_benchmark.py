@@ -64,7 +64,7 @@ def fake_timer(calls, rounds):
     }
 
 
-SHAPES = ("5x64:f32", "7x33:bf16", "1x1:f32", "300x16:bf16", "3x1000:f16")
+SHAPES = ("700x300:f16", "5x64:f32", "7x33:bf16", "1x1:f32", "300x16:bf16", "3x1000:f16")
 
 
 @pytest.mark.parametrize("text", SHAPES)
