@@ -56,7 +56,7 @@ def with_second_sums(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Sha
     found = replace(shape, threads=_threads(op, rows, shape), shared=False)
     if sums(found) > FEW:
         # Of few CTAs each needs its stages: 1220 x 110001 f32 took 345 us with them, 410 without.
-        least = 3 if fill(rows, shape) else STAGES
+        least = 3 if fills(rows, shape) else STAGES
         second = _with_stages(op, rows, replace(found, sums=True), least)
         if second is not None:
             return second
@@ -83,7 +83,7 @@ def _with_stages(op: RowOp, rows: Rows, shape: cluster.Shape, least: int) -> clu
     return None
 
 
-def fill(rows: Rows, shape: cluster.Shape) -> bool:
+def fills(rows: Rows, shape: cluster.Shape) -> bool:
     """Whether teams have two thirds of the SMs."""
     return 3 * shape.teams * shape.parts > 2 * rows.device.multiprocessors
 
