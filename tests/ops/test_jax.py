@@ -218,6 +218,23 @@ def test_sharded_rows_need_no_collective_forward_and_one_sum_backward():
     close(GRADIENT(xs, ws, cs), EXPECTED(x, w, c))
 
 
+def test_whole_sums_of_a_grid_are_added_in_f32_over_devices():
+    """Its one team writes dw as bf16, where it is not added to that of other devices."""
+    n = 524288
+    x, w, c = arrays(16, n=n, dtype=jnp.bfloat16)
+    over = mesh(shape=(2,))
+    rows, whole = NamedSharding(over, P("rows")), NamedSharding(over, P())
+    sharded = jax.device_put(x, rows), jax.device_put(w, whole), jax.device_put(c, rows)
+    lowered = jax.jit(GRADIENT).lower(*sharded)
+    assert "rms_norm_gradient_grid" in lowered.as_text()
+    x64, g64 = (np.asarray(a, np.float64) for a in (x, c.astype(jnp.bfloat16)))
+    invvar = 1 / np.sqrt((x64 * x64).mean(-1, keepdims=True) + 1e-5)
+    expected = (g64 * x64 * invvar).sum(0)
+    for dw in (GRADIENT(x, w, c)[1], lowered.compile()(*sharded)[1]):
+        error = np.abs(np.asarray(dw, np.float64) - expected)
+        assert np.all(error <= 2.0**-8 * np.abs(expected) + 1e-5)  # half a unit in the last place
+
+
 def test_two_dimensions_of_rows_over_two_axes():
     x, w, c = arrays(4, 6)
     over = mesh(shape=(4, 2), names=("a", "b"))
