@@ -22,6 +22,7 @@ from pyptx.ops.rowwise.strategies import cluster
 from pyptx.ops.rowwise.strategies.cluster import Shape
 from pyptx.types import DType, bf16, f16, f32, f64
 
+from .toys_cta import rows_of
 from .toys_persistent import Alone, Everything, Scaled, Softmax, Toy, check
 
 POLICIES: list[dict[str, object]] = [
@@ -68,10 +69,6 @@ GRIDS = [
 def fitting(rows: Rows, shape: Shape) -> Shape:
     """The shape with teams whose rows are cut alike."""
     return replace(shape, teams=math.lcm(shape.teams, rows.alignments))
-
-
-def rows_of(op: RowOp) -> Rows:
-    return Rows((op.columns,), types_of(op), op.compute)
 
 
 def run(

@@ -245,7 +245,7 @@ class Gate(RowOp):
 Toy = Blend | Centred | Gate
 
 
-def rows_of(op: Toy, **options: Any) -> Rows:
+def rows_of(op: RowOp, **options: Any) -> Rows:
     return Rows((op.columns,), types_of(op), op.compute, **options)
 
 

@@ -44,9 +44,9 @@ def with_second_sums(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Sha
 
     Registers hold a thread's sums, or ptxas stores them to memory: the gradient of layer_norm
     5341 x 50257 bf16 took 1224 us on an H200 with 512 threads, and 490 so. Second sums in shared
-    memory, rather than in global memory, are worth a stage: 4067 x 33001 f32 took 425 us so, and
-    445 without. Inputs per column are in registers, too: 5341 x 50257 bf16 with weights in f32 took
-    554 us, and 670 with these in shared memory.
+    memory, rather than in global memory, are worth a stage: 2670 x 50257 f32 took 420 us with them
+    and three stages, and 459 with four stages. Inputs per column are in registers, too: that of
+    rms_norm 5341 x 50257 bf16 with weights in f32 took 534 us, and 602 with these in shared memory.
     """
     sums = partial(cluster.sums_of_thread, op, rows)
     single = rows.part(shape.parts) <= shape.threads
@@ -55,7 +55,7 @@ def with_second_sums(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Sha
         return shape if single else replace(shape, shared=shape.shared and widest(op) > 2)
     found = replace(shape, threads=_threads(op, rows, shape), shared=False)
     if sums(found) > FEW:
-        # Of few CTAs each needs its stages: 1220 x 110001 f32 took 345 us with them, 410 without.
+        # Few CTAs need their stages: rms_norm 1220 x 110001 f32 took 464 us with four, 519 so.
         least = 3 if fills(rows, shape) else STAGES
         second = _with_stages(op, rows, replace(found, sums=True), least)
         if second is not None:
@@ -92,19 +92,20 @@ def pace(op: RowOp, rows: Rows, shape: cluster.Shape) -> tuple[float, int, int, 
     """How much is computed while a thread has one vector, as far as memory does not limit it.
 
     Then how many stages all CTAs have. A row takes a thread about one vector more than it has,
-    without second sums in shared memory 8% longer, and twice as long where sums are stored to
-    memory for want of registers: of about 900 shapes on an H200.
+    with second sums in global memory 8% longer, with many threads, which have fewer registers, a
+    tenth longer where rows have ends, and twice as long where there are many sums: of about 900
+    shapes on an H200.
     """
     most = rows.part(shape.parts)
-    vectors, sums = -(-most // shape.threads) + 1, cluster.sums_of_thread(op, rows, shape)
+    vectors, many = -(-most // shape.threads) + 1, shape.threads > _ROOMY
     found = shape.teams * rows.columns * PIECE / rows.group / vectors
     limit = _PACE if len(op.written(COLUMN)) == 1 else _PACE_OF_TWO
     found = min(found, limit * rows.device.multiprocessors)
-    if shape.sums or sums <= FEW:
+    if cluster.has_near_sums(op, rows, shape):
         found *= 1.08
-    if shape.threads > _ROOMY and not rows.aligned:
+    if many and not rows.aligned:
         found *= 0.9
-    if shape.threads > _ROOMY and sums >= _HELD:
+    if many and cluster.sums_of_thread(op, rows, shape) >= _HELD:
         found /= 2
     even = shape.parts == power_of_two(shape.parts)
     return found, shape.teams * shape.parts * shape.stages, shape.stages, even

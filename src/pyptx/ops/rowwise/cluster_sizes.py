@@ -60,7 +60,7 @@ def _of_half(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Shape:
     """Half as many CTAs for a row where there would be 16, if rows are no slower by that.
 
     Six clusters of 16 run at once on an H200, and 14 of eight, which are 112 CTAs rather than 96:
-    the gradient of layer_norm 2730 x 98304 bf16 took 425 us, and 488 by clusters of 16.
+    the gradient of layer_norm 2730 x 98304 bf16 took 433 us, and 487 by clusters of 16.
     """
     half = clusters(op, rows, 8) if shape.parts == 16 and op.written(COLUMN) else None
     if half is None:
@@ -252,7 +252,7 @@ def _lagging(op: RowOp, rows: Rows, shape: cluster.Shape, room: int) -> cluster.
     """Statistics take longer through global memory: more rows are on their way, if they fit.
 
     As many wait for their statistics as are fetched or written: the gradient of rms_norm
-    128 x 524288 bf16 took 107 us on an H200 where four of eight wait, and 115 where five do.
+    128 x 524288 bf16 took 109 us on an H200 where four of eight wait, and 115 where five do.
     """
     if shape.stages >= 5:
         return replace(shape, lag=shape.stages // 2)

@@ -56,8 +56,7 @@ def _some_summed(op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operat
     shape = cluster_sizes.clusters(op, rows, 2 * parts) if parts <= 4 else None
     if shape is None:
         return many
-    some = by_cluster(op, rows, shape)
-    some = finished(op, rows, some, shape.teams, 1, results)
+    some = _summed_by_cluster(op, rows, shape, results)
     most = measured.LIMITS.apart // (rows.columns * each)
     return either(op, rows, most, some, many, results)
 

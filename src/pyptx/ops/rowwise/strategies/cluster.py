@@ -24,6 +24,7 @@ from pyptx.ops.rowwise.strategies.cluster_row import Work
 from pyptx.ops.rowwise.strategies.cluster_shape import (
     Cta,
     Shape,
+    has_near_sums,
     has_whole_sums,
     needs,
     stage_bytes,
@@ -36,6 +37,7 @@ from pyptx.types import DType, u32, u64
 __all__ = [
     "Shape",
     "clear",
+    "has_near_sums",
     "has_whole_sums",
     "kernel_of",
     "needs",

@@ -86,10 +86,14 @@ def sums_of_thread(op: RowOp, rows: Rows, shape: Shape) -> int:
     return each * rows.group * len(op.written(COLUMN)) * rows.compute.bytes
 
 
+def has_near_sums(op: RowOp, rows: Rows, shape: Shape) -> bool:
+    """Whether second sums over rows are in registers or in shared memory, not in global memory."""
+    return shape.sums or sums_of_thread(op, rows, shape) <= FEW
+
+
 def has_whole_sums(op: RowOp, rows: Rows, shape: Shape) -> bool:
     """Whether one team has all rows, and writes their sums once."""
-    few = shape.sums or sums_of_thread(op, rows, shape) <= FEW
-    return shape.teams == 1 and few and rows.aligned
+    return shape.teams == 1 and rows.aligned and has_near_sums(op, rows, shape)
 
 
 def needs(op: RowOp, rows: Rows, shape: Shape) -> Needs:
