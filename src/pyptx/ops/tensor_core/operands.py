@@ -66,7 +66,8 @@ class Operand:
 
     Two matrices B have half of the lines each, and a map each. Where the CTAs of a cluster
     multiply the same lines, each of the first `parts` fetches the part of them that is its rank's,
-    for all; the first `longer` of them have one group of ATOM lines more, of the map `group`.
+    for all; the first `longer` of them have one group of ATOM lines more, of the map `group`. Boxes
+    of lines that are not along K are `dealt` to them, where each then has fewer than equal parts.
     """
 
     dtype: DType
@@ -79,6 +80,7 @@ class Operand:
     parts: int = 1
     halves: Halves | None = None
     group: Any = None
+    dealt: bool = False
 
     @property
     def every_map(self) -> tuple[Any, ...]:
@@ -112,7 +114,7 @@ class Operand:
         boxes: Boxes | None = None,
     ) -> None:
         """Have a stage filled, from this row or column and this value of K on. One thread."""
-        if self.team is None or self.parts == self.team.size:
+        if self.team is None or self.dealt or self.parts == self.team.size:
             self._fetch(stage, full, line, k, matrix, policy, boxes)
             return
         with ptx.if_(self.team.rank < self.parts):
@@ -137,11 +139,15 @@ class Operand:
         each = self.lines // len(self.maps)
         own = _shortest(each, self.parts)
         width = own if self.k_major else SPAN // self.dtype.bytes
-        part = None if self.team is None else self._first_of(self.team.rank, own)
+        alone = self.team is None or self.dealt
+        part = None if alone else self._first_of(self.team.rank, own)
         more: dict[str, Any] = {}
         if self.team is not None:
             more["multicast_mask"] = self.team.mask
         more["cache_policy"] = policy
+        if self.dealt:
+            self._fetch_dealt(copy, held, full, line, k, after, boxes, more)
+            return
         line = line if part is None else line + part
         begin = line if boxes is None else boxes.first
         for i, described in enumerate(self.maps):
@@ -165,6 +171,27 @@ class Operand:
         if self.longer > 0:
             first = first + low(ptx.inst.min.u32(rank, self.longer), ATOM)
         return first
+
+    def _fetch_dealt(
+        self, copy: Any, held: Any, full: Any, line: Reg, k: Reg, after: list[Reg],
+        boxes: Boxes | None, more: dict[str, Any],
+    ) -> None:  # fmt: skip
+        """Every box by another CTA: of three, the first has the first and the fourth."""
+        assert self.team is not None
+        begin = line if boxes is None else boxes.first
+        for i, panel in enumerate(range(0, self.lines, ROWS)):
+            place = held.address(0, panel)
+            with ptx.if_(self.team.rank == i % self.parts):
+                if boxes is not None and panel + ROWS > self.lines:
+                    self._fetch_half(place, full, line + panel, boxes, [k, *after], more)
+                else:
+                    copy(
+                        dst=place,
+                        src=self.maps[0],
+                        coord=[begin + panel, k, *after],
+                        mbar=full,
+                        **more,
+                    )
 
     def _fetch_half(
         self, place: Reg, full: Any, line: Reg, boxes: Boxes, after: list[Reg],
@@ -231,9 +258,25 @@ def is_read_once(once: Reg, lines: Reg, steps: Reg) -> Reg:
 def shared_parts(lines: int, matrices: int, major: Major, dtype: DType, size: int) -> int:
     """Into how many parts of whole boxes these lines of every matrix are divided, so that each of
     up to `size` CTAs fetches one: a power of two of equal parts, or of an odd number of groups of
-    ATOM rows along K, `size` parts of which some have one more."""
+    ATOM rows along K, `size` parts of which some have one more. Or boxes are dealt."""
+    if is_dealt(lines, matrices, major, dtype, size):
+        return min(size, -(-lines // ROWS))
     if major == "K" and matrices == 1 and lines // ATOM % 2 == 1:
         return min(size, lines // ATOM)
+    return _equal_parts(lines, matrices, major, dtype, size)
+
+
+def is_dealt(lines: int, matrices: int, major: Major, dtype: DType, size: int) -> bool:
+    """Whether each of up to `size` CTAs fetches every `size`-th box, half a one too: of 16 bits,
+    where equal parts would have more boxes."""
+    if major == "K" or matrices > 1 or dtype.bits != 16:
+        return False
+    boxes = -(-lines // ROWS)
+    return -(-boxes // size) * _equal_parts(lines, 1, major, dtype, size) < boxes
+
+
+def _equal_parts(lines: int, matrices: int, major: Major, dtype: DType, size: int) -> int:
+    """A power of two of parts."""
     unit = matrices * (ATOM if major == "K" else SPAN // dtype.bytes)
     parts = 1
     while 2 * parts <= size and lines % (2 * parts * unit) == 0:
@@ -266,7 +309,9 @@ def operand(
     box_lines = SPAN // dtype.bytes
     room = max(lines, ROWS) if k_major else -(-lines // box_lines) * box_lines
     whole = (stages, room, depth) if k_major else (stages, depth, room)
-    parts = 1 if team is None else shared_parts(lines, len(tensors), major, dtype, team.size)
+    shared = lines, len(tensors), major, dtype
+    parts = 1 if team is None else shared_parts(*shared, team.size)
+    dealt = team is not None and is_dealt(*shared, team.size)
     fetched = _shortest(lines // len(tensors), parts)
     box = (fetched, depth) if k_major else (depth, box_lines)
     held = smem.wgmma_tile(dtype, whole, major)
@@ -281,7 +326,7 @@ def operand(
     if k_major and _longer(lines, parts) > 0:
         one = (*shape[:-2], ATOM, depth)
         group = tensors[0].tma_desc(one, layout=Layout.TMA_128B)
-    return Operand(dtype, lines, k_major, batched, held, maps, team, parts, halves, group)
+    return Operand(dtype, lines, k_major, batched, held, maps, team, parts, halves, group, dealt)
 
 
 def ends_with_half(lines: int, major: Major, dtype: DType) -> bool:

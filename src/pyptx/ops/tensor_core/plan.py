@@ -25,7 +25,7 @@ from pyptx.ops.tensor_core.shapes import (
     OTHERS,
     PROMOTED_CUTS,
     PROMOTED_OTHERS,
-    have_room,
+    with_room,
 )
 from pyptx.ops.tensor_core.times import Call, Cut, expected_ns, tiles_of
 from pyptx.types import DType, bf16, e4m3, e5m2
@@ -61,11 +61,20 @@ def cuts(product: Product) -> tuple[Cut, ...]:
 def candidates(product: Product) -> tuple[Cut, ...]:
     """The same with shapes that have not been measured: what `make tune` measures."""
     if not product.promoted:
-        return *CUTS, *OTHERS
+        cuts = (*CUTS, *OTHERS)
+        return tuple(replace(cut, shape=_with_boxes(cut.shape, product)) for cut in cuts)
     return tuple(
         replace(cut, shape=_with_panels(cut.shape, product))
         for cut in (*PROMOTED_CUTS, *PROMOTED_OTHERS)
     )
+
+
+def _with_boxes(shape: Shape, product: Product) -> Shape:
+    """The shape with room for the whole boxes that half a one has in shared memory."""
+    made = product.transposed if shape.transposed else product
+    if shape.columns % ROWS != HALF or made.b_major == "K":
+        return shape
+    return with_room(shape, shape.columns + HALF)
 
 
 @lru_cache(KEPT)
@@ -173,8 +182,7 @@ def _ends_anywhere(shape: Shape, product: Product) -> bool:
         return False
     if product.b_major == "K":
         return shape.columns % EIGHT == 0
-    boxes = -(-shape.columns // ROWS) * ROWS
-    return shape.columns % HALF == 0 and have_room(shape, boxes)
+    return shape.columns % HALF == 0
 
 
 def _may_transpose(shape: Shape, product: Product) -> bool:

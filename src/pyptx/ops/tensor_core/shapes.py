@@ -174,9 +174,11 @@ def _ends(shape: Shape) -> int:
     return shape.groups * (shape.panels * _PANEL + ROWS * left)
 
 
-def have_room(shape: Shape, columns: int) -> bool:
-    """Whether shared memory has room where a stage has so many columns of B, of 16 bits."""
-    return shape.stages * (shape.rows + columns) * SPAN + _ends(shape) <= _ROOM
+def with_room(shape: Shape, columns: int) -> Shape:
+    """The shape with no more stages than there is room for where each has so many columns of B, of
+    16 bits."""
+    room = _ROOM - _ends(shape)
+    return replace(shape, stages=min(shape.stages, room // ((shape.rows + columns) * SPAN)))
 
 
 _WIDTHS: Final = (
@@ -186,7 +188,8 @@ _WIDTHS: Final = (
     *(_of_width(256, columns) for columns in (128, 136, 144, 152, 168, 176)),
     *(_of_width(256, columns, "columns") for columns in (128, 160, 176)),
     _of_width(256, 128, "rows"),
-    *(_of_width(64, columns, "rows") for columns in (80, 96, 128, 160)),
+    *(_of_width(64, columns, "rows") for columns in (80, 96, 128, 160, 192)),
+    *(_of_width(64, columns, "rows", n) for n in _TOGETHER for columns in (128, 160, 192, 224)),
 )
 """Numbers of columns that make whole rounds of tiles of the sizes between: with B as (N, K),
 4096 x 7168 are 1312 tiles of 128 x 176, which 132 CTAs make in ten rounds."""
