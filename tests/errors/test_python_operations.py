@@ -496,6 +496,112 @@ def a_dataclass_as_a_dict(X):
     value = dataclasses.asdict(Pair(X[0], 1))
 
 
+@wrong(
+    LanguageError,
+    """
+    here: an array of registers has no arithmetic: a thread computes with each of them
+        zero = values == 0
+      help: p = a[i] == 0   for each i in range(len(a))
+    """,
+)
+def an_array_compared_with_a_number(X):
+    values = reg.array(s32, 4)
+    zero = values == 0
+
+
+@wrong(
+    LanguageError,
+    """
+    here: an array of registers has no arithmetic: a thread computes with each of them
+        other = [0, 0] != values
+      help: p = a[i] == 0   for each i in range(len(a))
+    """,
+)
+def a_list_compared_with_an_array(X):
+    values = reg.array(s32, 2)
+    other = [0, 0] != values
+
+
+@wrong(
+    LanguageError,
+    """
+    here: an array of registers has no arithmetic: a thread computes with each of them
+        same = values == values
+      help: p = a[i] == 0   for each i in range(len(a))
+    """,
+)
+def an_array_compared_with_itself(X):
+    values = reg.array(s32, 2)
+    same = values == values
+
+
+@wrong(
+    LanguageError,
+    """
+    here: an array of registers has no value while the kernel is traced, so Python cannot branch on it
+        if values:
+      help: with ptx.if_(predicate): ...   with ptx.while_(lambda: predicate): ...
+      instead of and, or, not: predicates combine with &, | and ~: (r > 0) & (r < n)
+    """,
+)
+def an_array_as_a_condition(X):
+    values = reg.array(s32, 2)
+    if values:
+        X[0] = 1.0
+
+
+@wrong(
+    LanguageError,
+    """
+    here: a predicate has no arithmetic: it holds or does not
+        less = ~p < 1
+      help: predicates have `&`, `|`, `^` and `~`; a number is ptx.inst.selp.s32(1, 0, p)
+    """,
+)
+def a_negated_predicate_below_one(X):
+    p = X[0] == 0.0
+    less = ~p < 1
+
+
+@wrong(
+    LanguageError,
+    """
+    here: a predicate has no arithmetic: it holds or does not
+        both = 1 & ~p
+      help: predicates have `&`, `|`, `^` and `~`; a number is ptx.inst.selp.s32(1, 0, p)
+    """,
+)
+def a_number_and_a_negated_predicate(X):
+    p = X[0] == 0.0
+    both = 1 & ~p
+
+
+@wrong(
+    LanguageError,
+    """
+    here: a register holds one value, not [1] of type list
+        value.set([1])
+      help: 1 without the brackets, or reg.array(s32, n)
+    """,
+)
+def a_register_set_to_a_list(X):
+    value = reg.scalar(s32)
+    value.set([1])
+
+
+@wrong(
+    LanguageError,
+    """
+    here: a register holds one value, not [2] of type list
+        values[0] = [2]
+      help: 2 without the brackets, or reg.array(s32, n)
+    """,
+)
+def an_element_of_an_array_set_to_a_list(X):
+    values = reg.array(s32, 2)
+    values[0] = [2]
+
+
 @wrong.parametrize()
 def test_the_whole_message(wrong):
     wrong.check(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, cast
+from typing import Final
 
 from pyptx._source import caller
 from pyptx._trace.core.context import current
@@ -27,21 +26,9 @@ def scalar(dtype: DType, init: object = None, name: str | None = None) -> Reg:
     del name
     trace = current("reg.scalar")
     register = Reg(trace, trace.register(checked_dtype(dtype)))
-    _check_one(dtype, init)
     if init is not None:
         move(register, init)
     return register
-
-
-def _check_one(dtype: DType, init: object) -> None:
-    kind = type(init).__name__
-    listed = cast("Sequence[object]", init) if isinstance(init, (list, tuple)) else ()
-    if len(listed) == 1:  # of two it is what `mov.b64` packs
-        raise LanguageError(
-            f"a register holds one value, not {init!r} of type {kind}",
-            location=caller(),
-            notes=(("help", f"{listed[0]!r} without the brackets, or reg.array({dtype}, n)"),),
-        )
 
 
 def undefined(dtype: DType) -> Reg:

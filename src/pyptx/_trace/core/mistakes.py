@@ -31,6 +31,9 @@ _KEYWORD: Final = re.compile(r"unexpected keyword argument '(\w+)'")
 _VALUES: Final = "pyptx._trace.core.values"
 _MEMORY: Final = r"'(Tensor|Variable|SharedTile|Part)'"
 NO_ARITHMETIC: Final = "memory has no arithmetic: a thread loads an element and computes with that"
+NO_ARITHMETIC_OF_ARRAYS: Final = (
+    "an array of registers has no arithmetic: a thread computes with each of them"
+)
 _REFUSED: Final = (
     (
         re.compile(rf"(unsupported|bad) operand type.*{_MEMORY}|not supported between.*{_MEMORY}"),
@@ -44,8 +47,13 @@ _REFUSED: Final = (
     ),
     (
         re.compile(r"(unsupported|bad) operand type.*'RegArray'|not supported between.*'RegArray'"),
-        "an array of registers has no arithmetic: a thread computes with each of them",
+        NO_ARITHMETIC_OF_ARRAYS,
         "[v + 1.0 for v in a], or for i in range(len(a)): a[i] += 1.0",
+    ),
+    (
+        re.compile(r"(unsupported|bad) operand type.*'Not'|not supported between.*'Not'"),
+        "a predicate has no arithmetic: it holds or does not",
+        "predicates have `&`, `|`, `^` and `~`; a number is ptx.inst.selp.s32(1, 0, p)",
     ),
     (
         re.compile(r"operand type\(s\) for divmod\(\).*'(Reg|Special|Pred)'"),

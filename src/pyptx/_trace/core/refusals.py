@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import linecache
 import re
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, cast
 
 from pyptx._bytecode import code_of
 from pyptx._isa.scalar import conversion
@@ -46,6 +47,23 @@ _BLOCKS: Final = (
     ("help", "with ptx.if_(predicate): ...   with ptx.while_(lambda: predicate): ..."),
     ("instead of and, or, not", "predicates combine with &, | and ~: (r > 0) & (r < n)"),
 )
+
+
+def one_value(dtype: DType, value: object) -> object:
+    """The value. Raises LanguageError for a list of one; of two, `mov` packs the numbers."""
+    _refuse_one_listed(dtype, value)
+    return value
+
+
+def _refuse_one_listed(dtype: DType, value: object) -> None:
+    kind = type(value).__name__
+    listed = cast("Sequence[object]", value) if isinstance(value, (list, tuple)) else ()
+    if len(listed) == 1:
+        raise LanguageError(
+            f"a register holds one value, not {listed!r} of type {kind}",
+            location=caller(),
+            notes=(("help", f"{listed[0]!r} without the brackets, or reg.array({dtype}, n)"),),
+        )
 
 
 def no_truth(noun: str) -> LanguageError:

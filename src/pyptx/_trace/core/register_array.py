@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import cast, overload
+from typing import NoReturn, cast, overload
 
 from pyptx._source import caller
-from pyptx._trace.core import aliases
+from pyptx._trace.core import aliases, refusals
+from pyptx._trace.core.mistakes import NO_ARITHMETIC_OF_ARRAYS
+from pyptx._trace.core.numbers import is_number
 from pyptx._trace.core.values import (
+    Not,
     Operand,
     Reg,
     Several,
@@ -29,6 +32,20 @@ class RegArray(Several):
 
     def __repr__(self) -> str:
         return f"<{len(self)} registers .{self.dtype}>"
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, RegArray | Value | Not | list | tuple) or is_number(other):
+            raise LanguageError(
+                NO_ARITHMETIC_OF_ARRAYS,
+                location=caller(),
+                notes=(("help", "p = a[i] == 0   for each i in range(len(a))"),),
+            )
+        return NotImplemented
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> NoReturn:
+        raise refusals.no_truth("an array of registers")
 
     @property
     def dtype(self) -> DType:

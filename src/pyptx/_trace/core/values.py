@@ -547,7 +547,7 @@ def move(target: Reg, value: object) -> None:
 
 def _source(trace: Trace, dtype: DType, value: object) -> Raw:
     """`value` for a `mov` into a register of `dtype`, numbers as that type's bit pattern."""
-    source = raw(trace, value)
+    source = raw(trace, refusals.one_value(dtype, value))
     if not isinstance(source, Number):
         return source
     if dtype.is_packed and dtype.name in ("f16x2", "bf16x2"):
