@@ -75,7 +75,7 @@ def test_a_reader_with_sanitizers(tmp_path: Path, target: str):
 
 def test_the_reader_of_images(tmp_path: Path):
     """Images that are taken are launched too, with the sanitizer of the emulator and without."""
-    name = "libpyptx_emulator_base.so"
+    name = f"libpyptx_emulator_{loader.variants()[-1]}.so"
     library = next((d / name for d in loader.directories() if (d / name).is_file()), None)
     if library is None:
         pytest.skip(f"no {name} is built here")

@@ -39,6 +39,22 @@ assert float(jax.jit(lambda x: scale(3.0, x).sum())(x)) == 3 * x.sum()
 print("jaxlib", jax.lib.__version__, "pyptx in", __import__("pyptx").__file__)
 """
 
+BUILDS = """
+import sys
+import numpy as np
+from pyptx._native import loader
+from pyptx.ops import layer_norm, matmul
+
+variants = loader.variants()
+if len(sys.argv) == 1:
+    print(*variants)
+    sys.exit()
+loader._variant = lambda: sys.argv[1]
+x = np.random.default_rng(0).standard_normal((48, 1000)).astype(np.float32)
+for result in (layer_norm(x, x[0], x[1]), matmul(x, x.T)):
+    print(np.asarray(result).tobytes().hex())
+"""
+
 
 def wheel(processor: str) -> Path:
     found = sorted((ROOT / "dist").glob(f"pyptx_lang-*-py3-none-manylinux_2_28_{processor}.whl"))
@@ -108,3 +124,8 @@ def test_it_installs_and_runs_without_a_compiler(tmp_path: Path, jax, oldest):
     assert said.startswith(f"jaxlib {jax}.")
     assert str(home) in said
     assert "RMS" in run([python, "-m", "pyptx", "demo"])
+
+    program.write_text(BUILDS)
+    variants = run([python, program]).split()
+    assert variants[-1] == "base"
+    assert len({run([python, program, variant]) for variant in variants}) == 1

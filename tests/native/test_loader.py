@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -113,6 +114,18 @@ def test_the_build_that_the_processor_runs_is_taken(
     fresh.setattr(loader, "_processor_features", lambda: frozenset(features))
     assert loader.variants() == chosen
     assert loader._variant.__wrapped__() == (chosen or ["base"])[0]
+
+
+@pytest.mark.parametrize("level", ["v3", "v4"])
+def test_the_build_knows_what_the_loader_asks_for(level: str):
+    text = (Path(loader.__file__).parent / "CMakeLists.txt").read_text()
+    listed = {
+        name: found.split() for name, found in re.findall(r"set\(PYPTX_(V\d)_FEATURES (.*)\)", text)
+    }
+    features = " ".join(listed[level.upper()]).replace(
+        "${PYPTX_V3_FEATURES}", " ".join(listed["V3"])
+    )
+    assert set(features.split()) == loader._LEVELS[level]
 
 
 def test_the_structures_have_the_sizes_of_the_header():
