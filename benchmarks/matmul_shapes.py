@@ -54,6 +54,12 @@ SOME_ROWS: Final = (
     (192, 8192, 8192), (256, 4096, 4096), (300, 4096, 14336), (384, 14336, 4096),
     (512, 4096, 4096), (512, 8192, 8192),
 )  # fmt: skip
+SHARED_WEIGHTS: Final = (
+    *((m, n, k) for m in (128, 256, 512) for n, k in WEIGHTS),
+    (192, 4096, 4096), (192, 14336, 4096), (257, 4096, 4096), (320, 5120, 5120), (320, 8192, 8192),
+    (384, 4096, 4096), (384, 8192, 8192),
+)  # fmt: skip
+"""Rows of which the CTAs of a cluster have 64 each."""
 SWEPT: Final = (
     (16, 10240, 8192), (16, 28672, 8192), (16, 8192, 28672), (16, 2112, 7168), (64, 8192, 28672),
     (128, 4096, 14336), (128, 10240, 8192), (256, 6144, 4096), (256, 8192, 8192),
@@ -71,7 +77,9 @@ SWEPT: Final = (
 """Where matmul_sweep found cuBLAS ahead."""
 ODD_LINES: Final = ((300, 5000, 3000), (500, 5000, 3000), (1000, 5000, 3000), (4096, 5000, 3000))
 """Rows in memory are no multiple of 128 bytes."""
-ALL: Final = tuple(dict.fromkeys((*LARGE, *FEW_ROWS, *DECODING, *SOME_ROWS, *ODD_LINES, *SWEPT)))
+ALL: Final = tuple(
+    dict.fromkeys((*LARGE, *FEW_ROWS, *DECODING, *SOME_ROWS, *SHARED_WEIGHTS, *ODD_LINES, *SWEPT))
+)
 CALLS: Final = 6
 WARM: Final = 2
 """Rounds before them, which are not counted."""

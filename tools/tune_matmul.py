@@ -51,7 +51,7 @@ _STEP: Final = 2.0**-26
 """The difference of a logarithm by which its slope is found."""
 _SLOWER: Final = 0.005
 """What a choice may lose of the fastest shape."""
-_SLOWER_LONG: Final = 0.01
+_SLOWER_LONG: Final = 0.006
 """The same of a long product, whose times vary more."""
 _LONG: Final = 250_000.0
 """Nanoseconds of a product in which power limits the clock."""

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyptx import Kernel
-from pyptx.ops.tensor_core import hopper
-from pyptx.ops.tensor_core.shape import Product
+from pyptx.ops.tensor_core import hopper, plan
+from pyptx.ops.tensor_core.shape import CTAS, Product, Shape
 from pyptx.types import DType, bf16, e4m3, e5m2, f16, f32, s8, u8
 
 NUMPY = {
@@ -22,8 +22,10 @@ TENSOR_CORE = 2.0**-22
 """What adding the products of K = 16 may lose, of the sum of their absolute values."""
 
 
-built = lru_cache(16)(hopper.build)
-"""A kernel takes matrices of any size: those of one test are traced once."""
+@lru_cache(16)
+def built(product: Product, shape: Shape, ctas: int = CTAS) -> Kernel:
+    """A kernel takes matrices of any size: those of one test are traced once."""
+    return hopper.build(product, plan.with_boxes(shape, product), ctas)
 
 
 def normal(shape: tuple[int, ...], dtype: DType, seed: int) -> NDArray[np.generic]:

@@ -60,7 +60,7 @@ def check(kernel, product, m, n, k):
     assert np.max(error / (np.abs(x) @ np.abs(y))) < 2.0**-11
 
 
-@pytest.mark.sampled(24, each=("blocks", "batched"))
+@pytest.mark.sampled(48, each=("blocks", "batched"))
 @pytest.mark.parametrize("blocks", ["block", "column"])
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize("batched", [False, True])
@@ -69,7 +69,7 @@ def test_hopper(blocks, shape, batched):
     check(built(product, shape, 3), product, *SIZES)
 
 
-@pytest.mark.sampled(36, each=("k", "blocks"))
+@pytest.mark.sampled(72, each=("k", "blocks"))
 @pytest.mark.parametrize("blocks", ["block", "column"])
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize("k", [1024, 1040, 2320, 3328])
@@ -79,7 +79,7 @@ def test_hopper_of_a_long_k(blocks, shape, k):
     check(built(product, shape, 3), product, 72, 208, k)
 
 
-@pytest.mark.sampled(8, each="target")
+@pytest.mark.sampled(16, each="target")
 @pytest.mark.parametrize("blocks", ["block", "column"])
 @pytest.mark.parametrize("target", ["sm_89", "sm_100a", "sm_120a"])
 @pytest.mark.parametrize("batched", [False, True])
@@ -89,7 +89,7 @@ def test_mma_sync(blocks, target, batched):
         check(mma_sync.build(product), product, *SIZES)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("blocks", ["block", "column"])
 @pytest.mark.parametrize("lengths", [[90, 0, 45], [0, 200, 300], [0, 0, 0]], ids=str)
 @pytest.mark.parametrize("target", ["sm_89", "sm_90a"])
@@ -121,7 +121,7 @@ def test_groups(blocks, lengths, target):
     assert np.max(np.abs(np.asarray(emulation.outputs[0]) - exact) / size) < 2.0**-11
 
 
-@pytest.mark.sampled(24, each="blocks")
+@pytest.mark.sampled(48, each="blocks")
 @pytest.mark.parametrize("blocks", ["block", "column"])
 @pytest.mark.parametrize("cut", CUTS, ids=lambda cut: str(cut.shape))
 def test_multiplications_stay_asynchronous(blocks, cut):
@@ -135,7 +135,7 @@ def test_multiplications_stay_asynchronous(blocks, cut):
     assert "serialized" not in cubin.log
 
 
-@pytest.mark.sampled(24, each="blocks")
+@pytest.mark.sampled(48, each="blocks")
 @pytest.mark.parametrize("blocks", ["block", "column"])
 @pytest.mark.parametrize("cut", CUTS, ids=lambda cut: str(cut.shape))
 def test_an_epilogue_leaves_registers(blocks, cut):
@@ -151,7 +151,7 @@ def test_an_epilogue_leaves_registers(blocks, cut):
         assert "serialized" not in cubin.log
 
 
-@pytest.mark.sampled(6, each="target")
+@pytest.mark.sampled(12, each="target")
 @pytest.mark.parametrize("blocks", ["block", "column"])
 @pytest.mark.parametrize("target", ["sm_89", "sm_100a", "sm_120a"])
 def test_registers_of_mma_sync(blocks, target):

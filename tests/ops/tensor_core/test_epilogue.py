@@ -95,7 +95,7 @@ def product_of(formula, d=bf16, **options):
     )
 
 
-@pytest.mark.sampled(20, each="activation")
+@pytest.mark.sampled(40, each="activation")
 @pytest.mark.parametrize("activation", FUNCTIONS, ids=str)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 def test_layers(activation, shape):
@@ -114,7 +114,7 @@ def test_columns_of_tiles_with_half_a_box(rows, left):
     layer(product, 136, 4 * shape.columns + left, 72, built(product, shape, 3))
 
 
-@pytest.mark.sampled(12, each="shape")
+@pytest.mark.sampled(24, each="shape")
 @pytest.mark.parametrize("shape", PAIRS.values(), ids=PAIRS.keys())
 @pytest.mark.parametrize("b_major", ["K", "MN"])
 def test_two_matrices(b_major, shape):
@@ -122,7 +122,7 @@ def test_two_matrices(b_major, shape):
     layer(product, *SIZES, built(product, shape, 3))
 
 
-@pytest.mark.sampled(24, each=("d", "b_major"))
+@pytest.mark.sampled(48, each=("d", "b_major"))
 @pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
 @pytest.mark.parametrize("d", [f32, bf16], ids=str)
 @pytest.mark.parametrize("b_major", ["K", "MN"])
@@ -134,7 +134,7 @@ def test_every_shape_that_a_pair_fits(b_major, d, cut):
         layer(product, *SIZES, built(product, cut.shape, 3))
 
 
-@pytest.mark.sampled(12, each=("paired", "d"))
+@pytest.mark.sampled(24, each=("paired", "d"))
 @pytest.mark.parametrize("d", [f32, f16, bf16], ids=str)
 @pytest.mark.parametrize("paired", [False, True])
 def test_tiles_that_are_split(d, paired):
@@ -143,7 +143,7 @@ def test_tiles_that_are_split(d, paired):
     layer(product, 200, 136, 1024, built(product, shape, 5))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize("b_major", ["K", "MN"])
 @pytest.mark.parametrize("a_major", ["K", "MN"])
@@ -153,7 +153,7 @@ def test_mma_sync(a_major, b_major, paired):
     layer(product, *SIZES, mma_sync.build(product))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("build", [lambda p: built(p, Shape(), 3), mma_sync.build])
 @pytest.mark.parametrize("batches", [(True, False, False), (False, True, True)], ids=str)
 def test_batches_of_arrays(batches, build):
@@ -162,7 +162,7 @@ def test_batches_of_arrays(batches, build):
     layer(product, *SIZES, build(product))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("build", [lambda p: built(p, Shape(), 3), mma_sync.build])
 @pytest.mark.parametrize("more", [bf16, f32], ids=str)
 def test_further_results(build, more):
@@ -181,7 +181,7 @@ def test_further_results(build, more):
     assert np.allclose(second, np.broadcast_to(2.0 ** -row[:, None], d.shape), 2.0**-10)
 
 
-@pytest.mark.sampled(8, each=("shape", "dtype"))
+@pytest.mark.sampled(16, each=("shape", "dtype"))
 @pytest.mark.parametrize("dtype", [e4m3, e5m2], ids=str)
 @pytest.mark.parametrize(
     "shape", [SHAPES["one block"], SHAPES["one warpgroup, narrow"], SHAPES["parts of K"]]
@@ -244,7 +244,7 @@ def amax_of(kernel, product, m, n, k):
     return np.asarray(d), np.asarray(largest).view(np.float32), a, b, rows
 
 
-@pytest.mark.sampled(20, each=("d", "shape"))
+@pytest.mark.sampled(40, each=("d", "shape"))
 @pytest.mark.parametrize("d", [e4m3, bf16, f32], ids=str)
 @pytest.mark.parametrize("shape", PAIRS.values(), ids=PAIRS)
 @pytest.mark.parametrize("split", [False, True])
@@ -262,7 +262,7 @@ def test_amax(d, shape, split):
     assert np.max(error) < {e4m3: 2.0**-4, bf16: 2.0**-8, f32: 0.0}[d] + 1e-4
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("target", ["sm_80", "sm_89", "sm_120a"])
 def test_amax_by_mma_sync(target):
     epilogue = Layer(quantized=True, amax=True).epilogue
@@ -274,7 +274,7 @@ def test_amax_by_mma_sync(target):
     np.testing.assert_allclose(found, exact * rows[:, None], rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
 @pytest.mark.parametrize("paired", [False, True])
 def test_registers_of_quantized_results(cut, paired):

@@ -23,7 +23,7 @@ LOW = [cut.shape for cut in plan.OTHERS if cut.shape.is_low]
 SOME = [LOW[0], replace(LOW[5], stages=3), Shape(32, 64, stages=2, cluster="depth")]
 
 
-@pytest.mark.sampled(28, each=("size", "b_major"))
+@pytest.mark.sampled(56, each=("size", "b_major"))
 @pytest.mark.parametrize("shape", LOW, ids=str)
 @pytest.mark.parametrize("b_major", ["MN", "K"])
 @pytest.mark.parametrize("size", [(1, 264, 520), (16, 64, 64), (17, 136, 1000), (70, 72, 8)])

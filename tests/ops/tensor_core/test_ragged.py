@@ -84,7 +84,7 @@ def ragged_rows(b_major="MN", d=f32):
 PARTS = Product(bf16, bf16, f32, "MN", "MN", ragged="K")
 
 
-@pytest.mark.sampled(16, each="shape")
+@pytest.mark.sampled(32, each="shape")
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 def test_rows(lengths, shape):
@@ -92,7 +92,7 @@ def test_rows(lengths, shape):
     of_rows(built(product, shape, 5), product, lengths, ROWS, 136, 72)
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("ctas", [4, 7, 9])
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
@@ -129,7 +129,7 @@ def test_groups_along_k_are_not_split():
     assert not plan.fits(replace(SHAPES["one block"], split=True), PARTS)
 
 
-@pytest.mark.sampled(12, each=("d", "b_major"))
+@pytest.mark.sampled(24, each=("d", "b_major"))
 @pytest.mark.parametrize("b_major", ["K", "MN"])
 @pytest.mark.parametrize("d", [f32, bf16, f16], ids=str)
 def test_layouts_and_types_of_rows(b_major, d):
@@ -139,14 +139,14 @@ def test_layouts_and_types_of_rows(b_major, d):
     of_rows(mma_sync.build(product), product, lengths, ROWS, 264, 136)
 
 
-@pytest.mark.sampled(16, each="shape")
+@pytest.mark.sampled(32, each="shape")
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 def test_parts(lengths, shape):
     of_parts(built(PARTS, shape, 5), PARTS, lengths, ROWS, 72, 136)
 
 
-@pytest.mark.sampled(16, each="d")
+@pytest.mark.sampled(32, each="d")
 @pytest.mark.parametrize("d", [f32, bf16], ids=str)
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
 def test_mma_sync(lengths, d):
@@ -156,7 +156,7 @@ def test_mma_sync(lengths, d):
     of_parts(mma_sync.build(product), product, lengths, ROWS, 40, 136)
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 @pytest.mark.parametrize("groups", [8, 256, plan.MOST_GROUPS])
 def test_multiplications_stay_asynchronous(shape, groups):

@@ -139,8 +139,9 @@ class Operand:
         each = self.lines // len(self.maps)
         own = _shortest(each, self.parts)
         width = own if self.k_major else SPAN // self.dtype.bytes
-        alone = self.team is None or self.dealt
-        part = None if alone else self._first_of(self.team.rank, own)
+        part = None
+        if self.team is not None and not self.dealt:
+            part = self._first_of(self.team.rank, own)
         more: dict[str, Any] = {}
         if self.team is not None:
             more["multicast_mask"] = self.team.mask

@@ -62,14 +62,14 @@ def candidates(product: Product) -> tuple[Cut, ...]:
     """The same with shapes that have not been measured: what `make tune` measures."""
     if not product.promoted:
         cuts = (*CUTS, *OTHERS)
-        return tuple(replace(cut, shape=_with_boxes(cut.shape, product)) for cut in cuts)
+        return tuple(replace(cut, shape=with_boxes(cut.shape, product)) for cut in cuts)
     return tuple(
         replace(cut, shape=_with_panels(cut.shape, product))
         for cut in (*PROMOTED_CUTS, *PROMOTED_OTHERS)
     )
 
 
-def _with_boxes(shape: Shape, product: Product) -> Shape:
+def with_boxes(shape: Shape, product: Product) -> Shape:
     """The shape with room for the whole boxes that half a one has in shared memory."""
     made = product.transposed if shape.transposed else product
     if shape.columns % ROWS != HALF or made.b_major == "K":
