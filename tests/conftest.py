@@ -70,14 +70,14 @@ def _kept(cases: list[pytest.Item]) -> set[pytest.Item]:
     kept = {item for item in cases if _checksum(item) % one_of == 0}
     if not each:
         kept.add(cases[0])
-    for name in (each,) if isinstance(each, str) else each:
-        of_value: dict[tuple[str, str], list[pytest.Item]] = defaultdict(list)
-        for item in cases:
-            for value in _values(item, name):
-                of_value[value].append(item)
-        for those in of_value.values():
-            if kept.isdisjoint(those):
-                kept.add(min(those, key=_checksum))
+    names = (each,) if isinstance(each, str) else each
+    values = {item: {value for name in names for value in _values(item, name)} for item in cases}
+    missing = set().union(*values.values()).difference(*(values[item] for item in kept))
+    ordered = sorted(cases, key=_checksum)
+    while missing:  # one case for as many values as there is one for
+        item = max(ordered, key=lambda item: len(values[item] & missing))
+        kept.add(item)
+        missing -= values[item]
     return kept
 
 
@@ -86,7 +86,7 @@ def _checksum(item: pytest.Item) -> int:
 
 
 def _values(item: pytest.Item, name: str) -> Iterator[tuple[str, str]]:
-    """The parameter of this name, or the fields of the dataclass that it is."""
+    """The parameter of this name and its value, or the fields of the dataclass that it is."""
     assert isinstance(item, pytest.Function)
     value: object = item.callspec.params[name.removesuffix(".*")]
     if not name.endswith(".*"):

@@ -96,7 +96,7 @@ def test_spills_are_counted():
     assert found.spill_loads > 0
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("target", TARGETS, ids=str)
 def test_every_target_is_assembled(target):
     ptx = SCALE.replace("sm_75", str(target)).replace(

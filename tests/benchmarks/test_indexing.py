@@ -50,7 +50,7 @@ def test_both_forms_do_the_same(indexing, name):
     assert (results[0] == results[1]).all()
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("name", NAMES)
 def test_indexing_costs_no_more_than_addresses_by_hand(indexing, name):
     hand, index, sizes = indexing.cases()[name]

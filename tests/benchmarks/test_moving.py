@@ -20,7 +20,7 @@ def module(monkeypatch):
     sys.modules.pop("moving", None)
 
 
-@pytest.mark.sampled(10, each=("words", "inputs", "outputs"))
+@pytest.mark.sampled(20, each=("words", "inputs", "outputs"))
 @pytest.mark.parametrize("inputs, outputs", [(1, 1), (2, 1), (3, 2), (2, 2), (3, 1)])
 @pytest.mark.parametrize("words", [4, 4096, 5000])
 def test_everything_is_moved(module, inputs, outputs, words):

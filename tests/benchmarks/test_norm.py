@@ -342,7 +342,7 @@ def identity(reason, way):
         return operation._prepare(arrays, {}, by_reference=True, location=UNKNOWN).identity
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(28)
 @pytest.mark.parametrize("reason", ways().REASONS, ids=lambda r: f"{r.what} {r.shape.title}")
 def test_the_ways_of_a_reason_differ(reason):
     """A change that no kernel is traced under would compare the product with itself."""

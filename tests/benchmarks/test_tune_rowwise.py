@@ -51,7 +51,7 @@ def monkeypatch_module():
 # ---- what is measured ----------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("limit", LIMITS)
 def test_the_two_kernels_are_those_of_the_plan(bench, limit):
     """On each side of a limit the plan takes what is measured as that side's, and they differ."""

@@ -194,7 +194,7 @@ def test_bulk_stores_in_groups():
     )
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     ("operation", "type_", "function"),
     [

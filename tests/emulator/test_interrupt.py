@@ -63,7 +63,7 @@ def interrupted(after: float = 0.3, number: int = signal.SIGINT) -> Iterator[Cal
         thread.join()
 
 
-@pytest.mark.sampled(8, each=("operation", "sanitize", "threads"))
+@pytest.mark.sampled(16, each=("operation", "sanitize", "threads"))
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("sanitize", [False, True])
 @pytest.mark.parametrize("operation", [endless, atomics], ids=["threads", "atomics"])

@@ -35,7 +35,7 @@ def counted(text: str = COUNTING, **options):
 # ---- the budget of a launch ----------------------------------------------------------------------
 
 
-@pytest.mark.sampled(6, each="sanitize")
+@pytest.mark.sampled(12, each="sanitize")
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("sanitize", [False, True])
 @pytest.mark.parametrize("text", [COUNTING, QUIET])

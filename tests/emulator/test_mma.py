@@ -378,7 +378,7 @@ def sparse_inputs(p, random):
     return a, there, numbers(b, p.b), registers, metadata(p, chunks)
 
 
-@pytest.mark.sampled(16, each="p.*")
+@pytest.mark.sampled(32, each="p.*")
 @pytest.mark.parametrize("p", EITHER, ids=lambda p: f"{p.spelling} {p.selector}")
 def test_sparse(p):
     random = np.random.default_rng(p.seed)
@@ -498,7 +498,7 @@ def scale_registers(codes, byte, thread, lane_of):
     return held.view(np.uint32).reshape(1, 32)
 
 
-@pytest.mark.sampled(16, each="s.*")
+@pytest.mark.sampled(32, each="s.*")
 @pytest.mark.parametrize(
     "s", [*scaled(False), *scaled(True)], ids=lambda s: f"{s.spelling} {s.byte} {s.thread}"
 )

@@ -135,7 +135,7 @@ class Program:
         self.values[to] = np.where(mask, value, self.values.get(to, np.uint32(0)))
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("seed", range(80))
 @pytest.mark.parametrize("order", [None, 1])
 def test_random_programs(seed: int, order: int | None):

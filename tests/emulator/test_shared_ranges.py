@@ -166,7 +166,7 @@ def program(steps: list[tuple[Access, str]], block: int) -> str:
     return PROLOGUE + head + fill + "".join(f"{a.text()}{after}\n" for a, after in steps)
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("seed", range(24))
 def test_races_are_those_of_the_model(seed: int):
     source = random.Random(seed)

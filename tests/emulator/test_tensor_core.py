@@ -376,7 +376,7 @@ PRODUCTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(24, each="p.*")
+@pytest.mark.sampled(48, each="p.*")
 @pytest.mark.parametrize("p", PRODUCTS, ids=str)
 def test_products(p):
     random = np.random.default_rng(sum(map(ord, str(p))))
@@ -450,7 +450,7 @@ SCALED = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("p", SCALED, ids=str)
 def test_blocks_are_scaled(p):
     random = np.random.default_rng(sum(map(ord, str(p))))
@@ -541,7 +541,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(18, each=("shape", "count", "halves"))
+@pytest.mark.sampled(36, each=("shape", "count", "halves"))
 @pytest.mark.parametrize("policy", POLICY, ids=str)
 @pytest.mark.parametrize(("shape", "count", "halves", "lane"), CASES)
 def test_loads(shape, count, halves, lane, policy):
@@ -572,7 +572,7 @@ add.u64 %rd8, %rd2, %rd9
     np.testing.assert_array_equal(found, wanted)
 
 
-@pytest.mark.sampled(24, each=("shape", "count", "halves"))
+@pytest.mark.sampled(48, each=("shape", "count", "halves"))
 @pytest.mark.parametrize("policy", POLICY, ids=str)
 @pytest.mark.parametrize(("shape", "count", "halves", "lane"), CASES)
 def test_stores(shape, count, halves, lane, policy):
@@ -630,7 +630,7 @@ def reduced(words, operation):
     return np.where(none, np.uint32(0x7FFFFFFF), bits)
 
 
-@pytest.mark.sampled(18, each="operation")
+@pytest.mark.sampled(36, each="operation")
 @pytest.mark.parametrize("policy", POLICY, ids=str)
 @pytest.mark.parametrize("operation", REDUCTIONS)
 @pytest.mark.parametrize(("shape", "count"), [("32x32b", 2), ("32x32b", 64), ("16x32bx2", 8)])

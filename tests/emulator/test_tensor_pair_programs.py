@@ -287,7 +287,7 @@ def of_lanes(codes, lanes):
     return np.resize(np.ascontiguousarray(codes.astype(np.uint8)).view(np.uint32)[:, 0], lanes)
 
 
-@pytest.mark.sampled(12, each=("m", "policy"))
+@pytest.mark.sampled(24, each=("m", "policy"))
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 @pytest.mark.parametrize("m", [128, 256])
 def test_copies_bring_factors_to_both(m, policy):

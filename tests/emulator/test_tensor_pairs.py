@@ -61,7 +61,7 @@ PRODUCTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(28, each="p.*")
+@pytest.mark.sampled(56, each="p.*")
 @pytest.mark.parametrize("p", PRODUCTS, ids=str)
 def test_products(p):
     agrees(p)
@@ -80,7 +80,7 @@ SCALED = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(28, each="p.*")
+@pytest.mark.sampled(56, each="p.*")
 @pytest.mark.parametrize("p", SCALED, ids=str)
 def test_blocks_are_scaled(p):
     agrees(p)

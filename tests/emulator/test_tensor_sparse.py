@@ -59,7 +59,7 @@ PRODUCTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(20, each="p.*")
+@pytest.mark.sampled(40, each="p.*")
 @pytest.mark.parametrize("p", PRODUCTS, ids=str)
 def test_products(p):
     agrees(p)
@@ -74,7 +74,7 @@ SCALED = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(20, each="p.*")
+@pytest.mark.sampled(40, each="p.*")
 @pytest.mark.parametrize("p", SCALED, ids=str)
 def test_blocks_are_scaled(p):
     agrees(p)

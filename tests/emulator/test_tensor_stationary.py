@@ -53,7 +53,7 @@ PRODUCTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(24, each="p.*")
+@pytest.mark.sampled(48, each="p.*")
 @pytest.mark.parametrize("p", PRODUCTS, ids=str)
 def test_products(p):
     agrees(p)
@@ -66,7 +66,7 @@ SPARSE = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("p", SPARSE, ids=str)
 def test_sparse_products(p):
     agrees(p)

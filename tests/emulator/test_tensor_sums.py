@@ -38,7 +38,7 @@ FORMS = [
 ]
 
 
-@pytest.mark.sampled(18, each="form.*")
+@pytest.mark.sampled(36, each="form.*")
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_products_are_the_models(form):
     """Cancellation, subnormals, large products and addends, infinities and NaNs: equal bits."""

@@ -147,7 +147,7 @@ st.global.u32 [%rd5+OWN], %r8
 """
 
 
-@pytest.mark.sampled(12, each=("own", "common"))
+@pytest.mark.sampled(24, each=("own", "common"))
 @pytest.mark.parametrize("common", [0, 8, 20, 64])
 @pytest.mark.parametrize("own", [0, 4, 32, 60])
 def test_neighbours_that_are_taken_together(common: int, own: int):
@@ -312,7 +312,7 @@ def test_a_random_order_is_that_of_its_seed():
     assert len(memories) > 1
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("name", CASES)
 def test_every_planted_bug_is_told_alike(name: str):
     case: Case = CASES[name]
@@ -331,7 +331,7 @@ def test_threads_are_used():
     assert usual_tasks(text.replace("LINE", "@!%p1 red.global.add.u32 [%rd5], 1")) == 0
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("own", [0, 4, 32, 60])
 def test_threads_are_used_where_ctas_take_parts_of_a_block(own: int):
     """What is not in conflict does not end them."""

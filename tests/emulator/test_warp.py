@@ -50,7 +50,7 @@ def shuffle_model(mode: str, lane: int, b: int, c: int) -> tuple[int, bool]:
     return (source if inside else lane), inside
 
 
-@pytest.mark.sampled(8, each="mode")
+@pytest.mark.sampled(16, each="mode")
 @pytest.mark.parametrize("c", [0, 31, 0x1F1F, 0x181F, 0x1C1F, 0x1803, 0x100F, 7])
 @pytest.mark.parametrize("mode", ["up", "down", "bfly", "idx"])
 def test_shuffles(mode: str, c: int):

@@ -38,7 +38,7 @@ POLICIES = [
 # ---- kernels of the language ---------------------------------------------------------------------
 
 
-@pytest.mark.sampled(12, each="product.*")
+@pytest.mark.sampled(24, each="product.*")
 @pytest.mark.parametrize("product", idioms.products(), ids=lambda p: p.name)
 def test_products_of_whole_numbers(product):
     a, b = product.inputs()
@@ -227,7 +227,7 @@ def product_of_copied_tiles(hasty, loads):
     return copied_tiles
 
 
-@pytest.mark.sampled(12, each=("hasty", "loads", "completion"))
+@pytest.mark.sampled(24, each=("hasty", "loads", "completion"))
 @pytest.mark.parametrize("loads", [False, True])
 @pytest.mark.parametrize("hasty", [None, 0, 1, 2])
 @pytest.mark.parametrize("completion", ["eager", "reversed"])
@@ -531,7 +531,7 @@ def summed(case, left, right, c):
     return bits.astype(unsigned).view(kind).astype(float)
 
 
-@pytest.mark.sampled(24, each="case.*")
+@pytest.mark.sampled(48, each="case.*")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_values(case):
     """Integers exactly, floats as tensor_sums.py adds them."""
@@ -631,7 +631,7 @@ def places_and_metadata(case, generator):
     return places, words.astype(np.uint32)
 
 
-@pytest.mark.sampled(24, each="case.*")
+@pytest.mark.sampled(48, each="case.*")
 @pytest.mark.parametrize("case", SPARSE, ids=str)
 def test_sparse_values(case):
     generator = np.random.default_rng(9)

@@ -126,7 +126,7 @@ def test_rms_norm_refuses_what_it_cannot_do(rms_norm):
 POLICIES = ["eager", "late", "reversed", "random"]
 
 
-@pytest.mark.sampled(12, each=("name", "completion", "k", "stages"))
+@pytest.mark.sampled(24, each=("name", "completion", "k", "stages"))
 @pytest.mark.parametrize("completion", POLICIES)
 @pytest.mark.parametrize("beside, k, stages", [(True, 192, 2), (False, 64, 1)])
 @pytest.mark.parametrize("name", MATMULS)

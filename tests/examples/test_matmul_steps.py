@@ -60,7 +60,7 @@ def test_all_steps_are_tested(steps):
 # ---- values --------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("completion", POLICIES)
 @pytest.mark.parametrize("name", MULTIPLES)
 def test_values(steps, name, completion):
@@ -76,7 +76,7 @@ def test_one_tile_of_the_least_depth(steps, name):
     assert error <= 1
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("ctas", [1, 3, 4, 132])
 @pytest.mark.parametrize("m, n", [(128, 768), (1280, 256), (1408, 512)])
 def test_every_tile_of_bands_is_made_once(steps, m, n, ctas):
@@ -156,7 +156,7 @@ def in_tracing(monkeypatch, part, name, instead=lambda *_, **__: None):
     monkeypatch.setattr(part, name, instead)
 
 
-@pytest.mark.sampled(12, each=("name", "completion"))
+@pytest.mark.sampled(24, each=("name", "completion"))
 @pytest.mark.parametrize("completion", POLICIES)
 @pytest.mark.parametrize("name", STAGED)
 def test_a_stage_that_is_not_empty(steps, monkeypatch, name, completion):
@@ -165,7 +165,7 @@ def test_a_stage_that_is_not_empty(steps, monkeypatch, name, completion):
     assert kinds & {"shared-race", "bad-mbarrier"}  # which counts the bytes of two fillings
 
 
-@pytest.mark.sampled(12, each=("name", "completion"))
+@pytest.mark.sampled(24, each=("name", "completion"))
 @pytest.mark.parametrize("name", ["tensor_cores", *STAGED])
 @pytest.mark.parametrize("completion", POLICIES)
 def test_products_that_are_not_waited_for(steps, monkeypatch, name, completion):

@@ -84,7 +84,7 @@ def test_swiglu(columns):
     np.testing.assert_allclose(result, expected, rtol=2.0**-8, atol=1e-36)
 
 
-@pytest.mark.sampled(8, each=("m", "k", "completion"))
+@pytest.mark.sampled(16, each=("m", "k", "completion"))
 @pytest.mark.parametrize("completion", POLICIES)
 @pytest.mark.parametrize("m, k", [(1, 32), (129, 96)])
 def test_matmul(m, k, completion):
@@ -110,7 +110,7 @@ def test_grouped_matmul(sizes):
     assert example.largest_error(done.outputs[0], a, b, counts) <= 1
 
 
-@pytest.mark.sampled(8, each=("causal", "completion"))
+@pytest.mark.sampled(16, each=("causal", "completion"))
 @pytest.mark.parametrize("completion", POLICIES)
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention(causal, completion):

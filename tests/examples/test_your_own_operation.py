@@ -100,7 +100,7 @@ def test_the_guide_shows_all_of_the_example():
 # ---- values and gradients ------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("x_type", [bf16, f16, f32], ids=str)
 @pytest.mark.parametrize("w_type", [bf16, f16, f32], ids=str)
 def test_every_pair_of_types(rms_norm, x_type, w_type):
@@ -108,7 +108,7 @@ def test_every_pair_of_types(rms_norm, x_type, w_type):
     all_close(rms_norm, x, (1 + 0.1 * normal(2, (129,))).astype(w_type.numpy), g)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     "shape, axes",
     [

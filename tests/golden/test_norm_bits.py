@@ -53,7 +53,7 @@ def test_bits(snapshot):
     assert "\n".join(lines) + "\n" == snapshot(extension_class=Lines)
 
 
-@pytest.mark.sampled(6, each="types")
+@pytest.mark.sampled(12, each="types")
 @pytest.mark.parametrize(
     ("types", "n", "rows"), [((x, w), n, rows) for x, w, n, rows in CASES],
     ids=lambda value: str(value),

@@ -103,7 +103,7 @@ def test_texts(snapshot):
     assert "\n".join(lines) + "\n" == snapshot(extension_class=Lines)
 
 
-@pytest.mark.sampled(6, each="types")
+@pytest.mark.sampled(12, each="types")
 @pytest.mark.parametrize(
     ("types", "n"), [((x, w), n) for x, w, n in CASES], ids=lambda value: str(value)
 )

@@ -61,7 +61,7 @@ def rejected(wanted, size):
     return wrong, too_old
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("size", [1, pytest.param(24, marks=pytest.mark.sweep)])
 @pytest.mark.parametrize("chapter", chapters())
 def test_what_the_table_has_is_accepted(chapter, size):

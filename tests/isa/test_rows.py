@@ -221,7 +221,7 @@ def test_versions_before_the_oldest_target_are_left_out():
             assert part.sm != str(Target.parse("sm_75")), form.syntax
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("opcode", opcodes())
 def test_every_spelling_is_unambiguous_and_binds_to_its_form(opcode):
     """For each form, spelling and operand list: the automaton reaches the form, binding chooses it

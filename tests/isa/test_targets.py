@@ -8,7 +8,7 @@ from pyptx._isa.differences import COMPLETE, TARGETS_EARLIER, reason
 from pyptx._target import PTX_FOR_TARGET, PTX_VERSIONS, TARGETS, PtxVersion, Target, targets_of
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("target", TARGETS, ids=str)
 def test_the_first_version_of_a_target(target):
     if target not in oracle.known_targets():

@@ -60,7 +60,7 @@ def matrices():
 MATRICES = list(matrices())
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("matrix", MATRICES, ids=str)
 def test_an_instruction_finds_each_element_where_it_is_stored(matrix):
     layout = matrix.layout

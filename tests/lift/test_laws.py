@@ -20,7 +20,7 @@ def test_a_traced_kernel_is_traced_again_from_what_is_lifted(module):
     assert one_label_for_each_place(again) == one_label_for_each_place(read)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("path", [*for_every_day((*CORPUS, *DOCUMENTED))])
 def test_the_machine_code_of_a_file_is_that_of_what_is_lifted(path: Path, tmp_path):
     module = parse(path.read_text(), path.name)

@@ -59,7 +59,7 @@ def lifted_text(text):
     return write(traced.module()).ptx
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("linkage", ["", ".weak ", ".visible ", ".extern "])
 def test_arrays_of_a_module_in_shared_memory_keep_apart(linkage, tmp_path):
     text = (

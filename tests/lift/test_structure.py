@@ -330,7 +330,7 @@ def with_mistake(before: str, after: str) -> type[flow.Flow]:
     return module.Flow
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("before", "after"), MISTAKES)
 def test_a_mistake_in_a_rule_breaks_the_law(before, after, lifted, monkeypatch):
     wrong = with_mistake(before, after)

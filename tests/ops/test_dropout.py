@@ -221,14 +221,14 @@ def strategies(table):
                 yield pytest.param(make, n, each, marks=marks, id=f"{way}-{n}-{each.name}")
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize(("make", "n", "dtype"), list(strategies(FORWARD)))
 def test_strategies(make, n, dtype):
     op = forward_op(n, dtype)
     check_forward(op, make(op, Rows((n,), types_of(op), op.compute)), 5)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize(("make", "n", "dtype"), list(strategies(GRADIENTS)))
 def test_strategies_of_gradients(make, n, dtype):
     op = gradient_op(n, dtype)

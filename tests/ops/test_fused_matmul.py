@@ -55,7 +55,7 @@ def gated(x, gate, up, activation):
     return ACTIVATIONS[activation](EXACT(x, gate)) * EXACT(x, up)
 
 
-@pytest.mark.sampled(16, each=("dtype", "activation"))
+@pytest.mark.sampled(32, each=("dtype", "activation"))
 @pytest.mark.parametrize("activation", ACTIVATIONS, ids=str)
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])
 def test_a_layer(dtype, activation):
@@ -83,7 +83,7 @@ BATCHES = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("shapes", BATCHES, ids=str)
 def test_batches(shapes):
     a, b, bias, residual = (normal(shape, seed=i) for i, shape in enumerate(shapes))
@@ -103,7 +103,7 @@ def test_eight_bits(kind):
     assert off(d, exact) < 6e-3
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("activation", [None, "relu", "silu", "gelu", "gelu_tanh"])
 def test_gradients(activation):
     a, b = normal((3, 20, 24)), normal((24, 16), seed=1)
@@ -136,7 +136,7 @@ def test_gradients_of_the_second_order():
         assert off(one, other) < 5e-6
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("activation", ["silu", "gelu", "gelu_tanh", "relu"])
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float32])
 def test_two_matrices(dtype, activation):
@@ -157,7 +157,7 @@ def test_two_matrices(dtype, activation):
         assert off(one, other) < 4 * tolerance
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_target(target):
     x, gate, up = (
@@ -235,7 +235,7 @@ def test_further_results_and_two_matrices_of_your_own():
 AXES = [(0, None, None), (None, 0, None), (None, None, 0), (0, 0, None), (0, None, 0), (1, 1, 1)]
 
 
-@pytest.mark.sampled(12, each="twice")
+@pytest.mark.sampled(24, each="twice")
 @pytest.mark.parametrize("axes", AXES, ids=str)
 @pytest.mark.parametrize("twice", [False, True])
 def test_vmap(axes, twice):

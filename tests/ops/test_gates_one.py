@@ -74,7 +74,7 @@ def check(gate, dtype, shape, interleaved):
     close(dx, dexact, TYPES[dtype])
 
 
-@pytest.mark.sampled(20, each=("gate", "dtype", "interleaved"))
+@pytest.mark.sampled(40, each=("gate", "dtype", "interleaved"))
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda dtype: np.dtype(dtype).name)
 @pytest.mark.parametrize("gate", GATES)
 @each_layout
@@ -85,7 +85,7 @@ def test_values_and_gradients(gate, dtype, interleaved):
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float32], ids=["bfloat16", "float32"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @each_layout
-@pytest.mark.sampled(16, each=("dtype", "interleaved"))
+@pytest.mark.sampled(32, each=("dtype", "interleaved"))
 def test_every_length(dtype, shape, interleaved):
     check("swiglu", dtype, shape, interleaved)
 
@@ -153,7 +153,7 @@ def test_export_and_no_rows():
     assert ops.swiglu(jnp.ones((3, 0))).shape == (3, 0)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_100a", "sm_120a"])
 def test_every_target_assembles_and_runs_it(arch):
     x = numbers(3, 48)

@@ -64,13 +64,13 @@ def check(shape, groups, dtype, parameters=None):
         )
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda dtype: np.dtype(dtype).name)
 def test_every_type(dtype):
     check((2, 4, 3, 5), 2, dtype)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize(("shape", "groups"), SHAPES, ids=str)
 def test_every_length(shape, groups):
     check(shape, groups, np.float32)

@@ -34,14 +34,14 @@ def same(found, expected):
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 def test_sums_are_exact(shapes):
     a, b = (integers(shape, seed=seed) for seed, shape in enumerate(shapes))
     same(ops.matmul(a, b), EXACT(a, b))
 
 
-@pytest.mark.sampled(12, each="target")
+@pytest.mark.sampled(24, each="target")
 @pytest.mark.parametrize(
     "kinds", KINDS, ids=lambda kinds: "-".join(np.dtype(k).name for k in kinds)
 )
@@ -61,7 +61,7 @@ def test_sums_beyond_32_bits_wrap(target):
         same(ops.matmul(a, b), EXACT(a, b))
 
 
-@pytest.mark.sampled(16, each="target")
+@pytest.mark.sampled(32, each="target")
 @pytest.mark.parametrize("out", [None, jnp.float32, jnp.bfloat16, jnp.float16])
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 def test_scales_as_inference_has_them(out, target):

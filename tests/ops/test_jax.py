@@ -46,7 +46,7 @@ def close(found, expected, tolerance=2e-5):
     )
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @LENGTHS
 def test_eager_and_jit_agree_bit_by_bit(n):
     x, w, c = arrays(5, n=n)
@@ -57,7 +57,7 @@ def test_eager_and_jit_agree_bit_by_bit(n):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @LENGTHS
 def test_gradients(n):
     values = arrays(2, 3, n=n)
@@ -136,7 +136,7 @@ def stacked(axes):
     return [m if axis is not None else a for m, axis, a in zip(many, axes, (x, w), strict=True)], c
 
 
-@pytest.mark.sampled(16, each=("compiled", "axes"))
+@pytest.mark.sampled(32, each=("compiled", "axes"))
 @pytest.mark.parametrize("axes", MAPS, ids=str)
 @pytest.mark.parametrize("compiled", [False, True])
 def test_vmap(axes, compiled):

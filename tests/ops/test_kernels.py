@@ -97,7 +97,7 @@ def backward(kernel, given: Problem, what: Rows, written: int, *more, **policy) 
 SUBWARPS = [(1, 4, 3), (2, 3, 5), (4, 2, 16), (8, 1, 63), (32, 1, 130), (32, 2, 96)]
 
 
-@pytest.mark.sampled(16, each=("width", "types", "count"))
+@pytest.mark.sampled(32, each=("width", "types", "count"))
 @types
 @pytest.mark.parametrize("count", [0, 1, 77])
 @pytest.mark.parametrize(("width", "each", "n"), SUBWARPS)
@@ -107,7 +107,7 @@ def test_subwarps_forward(width, each, n, count, types):
     forward(subwarp.independent(norm_of(given), rows_of(given), shape), given)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @types
 @pytest.mark.parametrize("count", [1, 77])
 @pytest.mark.parametrize(("width", "each", "n"), SUBWARPS)
@@ -118,7 +118,7 @@ def test_subwarps_that_stay(width, each, n, count, types):
     forward(subwarp.independent(norm_of(given), rows_of(given), shape, ctas=2), given)
 
 
-@pytest.mark.sampled(16, each=("width", "types"))
+@pytest.mark.sampled(32, each=("width", "types"))
 @types
 @pytest.mark.parametrize("count", [1, 77])
 @pytest.mark.parametrize(("width", "each", "n"), SUBWARPS)
@@ -140,7 +140,7 @@ def test_subwarps_add_up_blocks_of_rows(width, each, n):
 # ---- a row of one CTA ----------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(16, each=("types", "policy", "held"))
+@pytest.mark.sampled(32, each=("types", "policy", "held"))
 @types_and_policies
 @pytest.mark.parametrize("held", [True, False])
 @pytest.mark.parametrize("n", [128, 131, 520, 1003])
@@ -150,7 +150,7 @@ def test_ctas(n, held, types, policy):
     forward(kernel, given, **policy)
 
 
-@pytest.mark.sampled(16, each=("types", "parts", "n"))
+@pytest.mark.sampled(32, each=("types", "parts", "n"))
 @types
 @pytest.mark.parametrize("parts", [1, 2, 4, 8])
 @pytest.mark.parametrize("n", [128, 131, 520, 1003])
@@ -176,7 +176,7 @@ def test_rows_of_few_groups_in_many_parts(n, types):
 # ---- a few rows ----------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(20, each=("types", "count"))
+@pytest.mark.sampled(40, each=("types", "count"))
 @types
 @pytest.mark.parametrize("count", [0, 1, 4, 5, 13])
 @pytest.mark.parametrize(("parts", "n"), [(2, 512), (4, 1000), (2, 90)])
@@ -201,7 +201,7 @@ def test_a_few_rows_in_more_warps_than_one_reads():
 SHAPES = [(4, 1), (2, 4), (1, 8)]
 
 
-@pytest.mark.sampled(20, each=("types", "ctas", "count", "policy"))
+@pytest.mark.sampled(40, each=("types", "ctas", "count", "policy"))
 @policies
 @pytest.mark.parametrize(("ctas", "count"), SHAPES)
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_teams(n, types, ctas, count, policy):
     backward(kernel, given, what, ctas, **policy)
 
 
-@pytest.mark.sampled(18, each=("policy", "n"))
+@pytest.mark.sampled(36, each=("policy", "n"))
 @policies
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize(("n", "types"), [(576, TYPES[0]), (580, TYPES[1]), (587, TYPES[0])])
@@ -239,7 +239,7 @@ def test_teams_without_rows(n, rows):
     backward(persistent.kernel_of(op, what, shape), given, what, written)
 
 
-@pytest.mark.sampled(12, each=("n", "types", "policy"))
+@pytest.mark.sampled(24, each=("n", "types", "policy"))
 @policies
 @pytest.mark.parametrize(("n", "types"), [(1091, TYPES[0]), (1095, TYPES[1])])
 def test_rows_cut_at_lines(n, types, policy):
@@ -253,7 +253,7 @@ def test_rows_cut_at_lines(n, types, policy):
         forward(kernel, given, **policy)
 
 
-@pytest.mark.sampled(10, each="rows_each")
+@pytest.mark.sampled(20, each="rows_each")
 @pytest.mark.parametrize("rows_each", [31, 32, 33, 64, 65])
 @pytest.mark.parametrize(("n", "count"), [(67, 1), (67, 2), (603, 1)])  # second sums in memory
 def test_teams_write_sums_of_blocks(n, count, rows_each):
@@ -316,7 +316,7 @@ def mail_of(given: Problem, shape: cluster.Shape) -> tuple[np.ndarray, ...]:
 
 
 @types_and_policies
-@pytest.mark.sampled(20, each=("types", "policy"))
+@pytest.mark.sampled(40, each=("types", "policy"))
 @pytest.mark.parametrize("split", SPLITS, ids=str)
 def test_clusters_forward(split, types, policy):
     given = problem((split.rows_each * 4 + 1,), (split.n,), types)
@@ -328,7 +328,7 @@ def test_clusters_forward(split, types, policy):
 
 
 @types_and_policies
-@pytest.mark.sampled(20, each=("types", "policy"))
+@pytest.mark.sampled(40, each=("types", "policy"))
 @pytest.mark.parametrize("split", SPLITS, ids=str)
 def test_clusters_backward(split, types, policy):
     given = problem((split.rows_each * 4 + 1,), (split.n,), types)
@@ -338,7 +338,7 @@ def test_clusters_backward(split, types, policy):
     backward(kernel, given, rows_of(given), written, *mail_of(given, shape), **policy)
 
 
-@pytest.mark.sampled(24, each=("pieces", "grid", "sums"))
+@pytest.mark.sampled(48, each=("pieces", "grid", "sums"))
 @pytest.mark.parametrize(("grid", "sums"), [(False, False), (True, False), (False, True)])
 @pytest.mark.parametrize("rows_each", [1, 2, 3, 31, 33, 65])
 @pytest.mark.parametrize(("n", "pieces"), [(131, 1), (1203, 2), (2048, 1)])
@@ -352,7 +352,7 @@ def test_clusters_write_sums_of_blocks(n, pieces, rows_each, grid, sums):
 # ---- a few long rows ---------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(20, each=("types", "count"))
+@pytest.mark.sampled(40, each=("types", "count"))
 @types
 @pytest.mark.parametrize("count", [0, 1, 3, 4, 5, 16])
 @pytest.mark.parametrize(("threads", "n"), [(32, 1024), (64, 1000)])
@@ -369,7 +369,7 @@ def test_a_few_rows_read_twice(threads, n, count, types):
 # ---- a row in chunks -----------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @types
 @pytest.mark.parametrize(("n", "widest"), [(1100, 1), (2051, 2), (4096, 4), (3, 2)])
 def test_two_passes_forward(n, widest, types):
@@ -380,7 +380,7 @@ def test_two_passes_forward(n, widest, types):
     check_forward(given, y, r)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @types
 @pytest.mark.parametrize("count", [1, 2, 5, 70])
 @pytest.mark.parametrize(("n", "widest"), [(1100, 1), (2051, 2)])
@@ -395,7 +395,7 @@ def test_two_passes_backward(n, widest, count, types):
 # ---- the end of the weight's gradient ------------------------------------------------------------
 
 
-@pytest.mark.sampled(20, each=("widest", "partials"))
+@pytest.mark.sampled(40, each=("widest", "partials"))
 @pytest.mark.parametrize("each", [1, 3])
 @pytest.mark.parametrize("count", [1, 2, 7, 100])
 @pytest.mark.parametrize(("partials", "n"), [(1, 5), (7, 33), (64, 40), (264, 3), (5, 70000)])
@@ -432,7 +432,7 @@ def test_several_column_sums_by_one_kernel(sums, partials, n):
 # ---- what the operation chooses ------------------------------------------------------------------
 
 
-@pytest.mark.sampled(20, each="pair")
+@pytest.mark.sampled(40, each="pair")
 @pytest.mark.parametrize("count", [1, 9])  # few, and many for a gradient
 @pytest.mark.parametrize("n", [1, 3, 100, 129, 576, 1000, 1025, 2304, 4097, 8200, 9216])
 @pytest.mark.parametrize("pair", [(F32, F32), (BF16, BF16)], ids=str)

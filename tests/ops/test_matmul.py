@@ -47,7 +47,7 @@ def off(found, expected):
     return np.linalg.norm(found - expected) / max(np.linalg.norm(expected), 1e-300)
 
 
-@pytest.mark.sampled(12, each="dtype")
+@pytest.mark.sampled(24, each="dtype")
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])
 def test_values(shapes, dtype):
@@ -67,7 +67,7 @@ KEPT = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(16, each=("kept", "dtype"))
+@pytest.mark.sampled(32, each=("kept", "dtype"))
 @pytest.mark.parametrize(("of_a", "of_b", "options", "kept"), KEPT, ids=str)
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])
 def test_a_product_that_is_one_launch_is_kept(of_a, of_b, options, kept, dtype, monkeypatch):
@@ -90,7 +90,7 @@ def test_a_product_that_is_one_launch_is_kept(of_a, of_b, options, kept, dtype, 
         ops.matmul(a[..., 1:], b, **options)
 
 
-@pytest.mark.sampled(10, each=("out", "dtype"))
+@pytest.mark.sampled(20, each=("out", "dtype"))
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])
 @pytest.mark.parametrize("out", [jnp.bfloat16, jnp.float16, jnp.float32])
 def test_the_type_of_the_result(dtype, out):
@@ -104,7 +104,7 @@ def test_the_type_of_the_result(dtype, out):
 EIGHT = [(jnp.float8_e4m3fn, jnp.float8_e4m3fn), (jnp.float8_e5m2, jnp.float8_e4m3fn)]
 
 
-@pytest.mark.sampled(14, each="dtypes")
+@pytest.mark.sampled(28, each="dtypes")
 @pytest.mark.parametrize(
     "shapes", [s for s in SHAPES if s != ((2, 1, 20, 24), (1, 3, 24, 16))], ids=str
 )
@@ -145,7 +145,7 @@ def test_eight_bits_before_ada():
     assert notes == ["  legal: sm_89 and later", "  help: convert both factors to bfloat16"]
 
 
-@pytest.mark.sampled(16, each=("target", "dtypes"))
+@pytest.mark.sampled(32, each=("target", "dtypes"))
 @pytest.mark.parametrize("target", ["sm_89", "sm_90", "sm_100a", "sm_120a"])
 @pytest.mark.parametrize("dtypes", EIGHT, ids=["e4m3", "e5m2 e4m3"])
 def test_eight_bits_elsewhere_than_on_hopper(dtypes, target):
@@ -190,7 +190,7 @@ def test_sums_of_f32_are_rounded_to_nearest(target):
     np.testing.assert_allclose(groups, exact, rtol=2e-6)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("shapes", [s for s in SHAPES if min(map(len, s)) > 1][:6:2], ids=str)
 def test_gradients(shapes):
     a, b = (normal(shape, seed=seed) for seed, shape in enumerate(shapes))
@@ -213,7 +213,7 @@ def test_gradients_have_no_transposed_copy():
     assert "stablehlo.transpose" in turned
 
 
-@pytest.mark.sampled(16, each=("gradient", "axes"))
+@pytest.mark.sampled(32, each=("gradient", "axes"))
 @pytest.mark.parametrize("axes", [(0, 0), (0, None), (None, 0), (1, 2)], ids=str)
 @pytest.mark.parametrize("gradient", [False, True])
 def test_vmap(axes, gradient):
@@ -252,7 +252,7 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("numbers", "left", "right"), NUMBERS, ids=str)
 def test_dot_general(numbers, left, right):
     lhs, rhs = normal(left), normal(right, seed=1)
@@ -267,7 +267,7 @@ def mesh(kind=AxisType.Auto):
     return jax.make_mesh((4,), ("x",), axis_types=(kind,))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("out", [jnp.float32, jnp.bfloat16])
 @pytest.mark.parametrize(
     ("of_a", "of_b", "sent"),
@@ -342,7 +342,7 @@ def test_an_exported_product_of_any_number_of_rows():
         assert off(loaded.call(a[:count], b), EXACT(a[:count], b)) < 4e-3
 
 
-@pytest.mark.sampled(5, each="dtype")
+@pytest.mark.sampled(10, each="dtype")
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float32, jnp.float8_e4m3fn])
 @pytest.mark.parametrize("options", [{}, {"activation": "gelu"}, {"amax": True}], ids=str)
 def test_an_exported_product_of_any_sizes(dtype, options):
@@ -373,7 +373,7 @@ def test_an_exported_gradient_of_any_sizes():
 # ---- targets and choices -------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("target", ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"])
 def test_every_target(target):
     a, b = normal((72, 136), jnp.bfloat16), normal((136, 264), jnp.bfloat16, 1)

@@ -96,7 +96,7 @@ def test_kinds_of_products(followed, product):
         assert built(product, replace(SHAPES["one block"], panels=1), 7).ptx(**groups)
 
 
-@pytest.mark.sampled(16, each="case")
+@pytest.mark.sampled(32, each="case")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize("length", [37, 2309, 40003])
 def test_rows(followed, case, length):

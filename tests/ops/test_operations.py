@@ -55,7 +55,7 @@ def scalar(function, direction):
 
 
 @each_case
-@pytest.mark.sampled(24, each="case")
+@pytest.mark.sampled(48, each="case")
 @pytest.mark.parametrize(
     ("dtype", "length"),
     combinations(OFTEN, TYPES, LENGTHS),
@@ -79,7 +79,7 @@ def test_values_and_gradients(case, dtype, length):
         close(one, np.asarray(other), jnp.bfloat16 if case.from_result else dtype)
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("case", LONG, ids=lambda case: case.name)
 @pytest.mark.parametrize(
     ("rows", "length"), combinations(LONG_OFTEN, (2, 300), (9000, 20001, 50257, 131072, 262144))
@@ -101,7 +101,7 @@ def test_long_rows(case, rows, length):
 
 
 @each_case
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 def test_second_derivatives(case):
     arrays = [jnp.asarray(a) for a in case.arguments(2, 5)]
 
@@ -112,7 +112,7 @@ def test_second_derivatives(case):
     np.testing.assert_allclose(twice(case.operation), twice(case.formula), rtol=2e-4, atol=2e-4)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @each_case
 def test_vmap_is_one_launch_of_more_rows(case):
     arrays = [jnp.asarray(a) for a in case.arguments(4, 3, 40)]
@@ -122,7 +122,7 @@ def test_vmap_is_one_launch_of_more_rows(case):
     assert str(jax.make_jaxpr(mapped)(*arrays)).count("pyptx_launch[") == 1
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @each_case
 def test_sharded_rows_need_no_collective_but_the_sums_of_columns(case):
     mesh = jax.make_mesh((8,), ("rows",), axis_types=(AxisType.Auto,))
@@ -149,7 +149,7 @@ def test_sharded_rows_need_no_collective_but_the_sums_of_columns(case):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @each_case
 def test_export(case):
     """In a program with a symbolic number of rows, read back."""
@@ -212,7 +212,7 @@ def test_labels_that_are_no_columns():
     assert np.isnan(ops.cross_entropy(x, labels)[3])
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint32, np.int64, np.uint64])
 def test_labels_of_other_integers(dtype):
     x = np.random.default_rng(0).standard_normal((3, 40)).astype(np.float32)
@@ -290,7 +290,7 @@ def of_what_counts(function, counts, g):
     return lambda x: jnp.where(counts, function(x) * g, 0).sum()
 
 
-@pytest.mark.sampled(12, each=("masked", "shape"))
+@pytest.mark.sampled(24, each=("masked", "shape"))
 @pytest.mark.parametrize(
     "shape",
     [
@@ -322,7 +322,7 @@ def test_softmax_of_what_counts(shape, masked):
         np.testing.assert_array_equal(np.asarray(one)[~counts], 0)
 
 
-@pytest.mark.sampled(24, each=("dtype", "largest"))
+@pytest.mark.sampled(48, each=("dtype", "largest"))
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("largest", [-3.4e38, -1e10, -1e5, 1e4, 65504.0, 5e8, 6.3e9, 3e38])
 @pytest.mark.parametrize("columns", [3, 100, 3000, 40000])
@@ -449,7 +449,7 @@ def test_exact_gelu_of_large_numbers(dtype):
     assert np.isnan(slope[-1])
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float32], ids=["bfloat16", "float32"])
 @pytest.mark.parametrize("columns", [4, 61, 1000])
 def test_a_vocabulary_that_is_split_needs_one_all_reduce(dtype, columns):
@@ -526,7 +526,7 @@ def test_a_split_vocabulary_of_what_is_no_number():
         np.testing.assert_allclose(jax.jit(lambda f=f: f(split))(), f(whole), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.sampled(16, each=("dtype", "scale"))
+@pytest.mark.sampled(32, each=("dtype", "scale"))
 @pytest.mark.parametrize("scale", [1, 30, 1000, 1e5])
 @pytest.mark.parametrize("columns", [1, 2, 100, 3000])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -547,7 +547,7 @@ def test_logarithms_next_to_zero(dtype, columns, scale):
     assert np.abs(found.max(-1) - exact.max(-1)).max() < bound
 
 
-@pytest.mark.sampled(16, each="name")
+@pytest.mark.sampled(32, each="name")
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 def test_causal_by_positions(name, dtype):

@@ -59,7 +59,7 @@ KINDS = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(12, each=("kind", "shapes"))
+@pytest.mark.sampled(24, each=("kind", "shapes"))
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_bits_of_a_cotangent_are_multiplied(kind, shapes):
@@ -116,7 +116,7 @@ def test_derivatives_of_the_second_order(dtype):
         assert np.linalg.norm(exact(one) - exact(other)) < 0.01 * np.linalg.norm(exact(other))
 
 
-@pytest.mark.sampled(4, each="kind")
+@pytest.mark.sampled(8, each="kind")
 @pytest.mark.parametrize("kind", [k for k in KINDS if KINDS[k][1] is F32])
 @pytest.mark.parametrize("lengths", [[4, 0, 9], [13, 0, 0], [20, 1, 3]], ids=str)
 def test_groups_of_rows(kind, lengths):
@@ -201,7 +201,7 @@ def test_silu_of_minus_infinity_is_zero():
 # ---- factors that are the same along a part of a batch -------------------------------------------
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     "shapes",
     [

@@ -82,7 +82,7 @@ def numbers(dtype, to):
     return near.astype(dtype)
 
 
-@pytest.mark.sampled(24, each=("dtype", "to", "arch"))
+@pytest.mark.sampled(48, each=("dtype", "to", "arch"))
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("to", RESULTS, ids=str)
 @pytest.mark.parametrize("dtype", INPUTS, ids=str)
@@ -95,7 +95,7 @@ def test_every_code(dtype, to, arch):
     np.testing.assert_array_equal(bits(y), codes_of(x, to))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("columns", [1, 2, 3, 4, 6, 8])
 def test_vectors_of_few_elements(columns):
     """Rows that one, two, four or eight elements divide are stored in words of as many bytes."""
@@ -168,7 +168,7 @@ def name_of(case):
     return f"{case.norm}-{case.scaling}-{case.x}-{case.to}-{case.columns}-{case.arch}"
 
 
-@pytest.mark.sampled(320)
+@pytest.mark.sampled(640)
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_values(case):
     x, w, b = case.arrays()
@@ -239,7 +239,7 @@ def test_rows_go_every_way():
 # ---- what is no number, and rows of zeros --------------------------------------------------------
 
 
-@pytest.mark.sampled(12, each=("columns", "block", "dtype"))
+@pytest.mark.sampled(24, each=("columns", "block", "dtype"))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda t: np.dtype(t).name)
 @pytest.mark.parametrize("block", [None, 128])
 @pytest.mark.parametrize("columns", [40, 1100])
@@ -313,7 +313,7 @@ def same(found, expected):
         np.testing.assert_array_equal(bits(a).reshape(-1), bits(b).reshape(-1))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_vmap_is_one_launch_of_more_rows(function):
     x = X.reshape(2, 8, 200)
@@ -321,7 +321,7 @@ def test_vmap_is_one_launch_of_more_rows(function):
     assert str(jax.make_jaxpr(jax.vmap(function))(x)).count("pyptx_launch[") == 1
 
 
-@pytest.mark.sampled(10, each="kind")
+@pytest.mark.sampled(20, each="kind")
 @pytest.mark.parametrize("kind", [AxisType.Auto, AxisType.Explicit], ids=lambda kind: kind.name)
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_sharded_rows_need_no_collective(function, kind):
@@ -337,7 +337,7 @@ def test_sharded_rows_need_no_collective(function, kind):
     same(mapped, found)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_export(function):
     (size,) = jax.export.symbolic_shape("b")
@@ -372,7 +372,7 @@ def test_scales_may_be_mapped_and_traced():
         same(traced(X, scale), call(X, scale))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("columns", [40, 1000, 4099])
 @pytest.mark.parametrize("block", [None, 128])
 def test_what_a_thread_does_not_have_is_not_measured(block, columns):
@@ -420,7 +420,7 @@ def test_results_are_operands_of_matmul(block):
     assert float(jnp.abs(found - x @ w).max() / jnp.abs(x @ w).max()) < 0.05
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"])
 @pytest.mark.parametrize("scaling", ["row", "block", "given"])
 def test_every_target_assembles_it(arch, scaling):

@@ -41,7 +41,7 @@ def same(found, expected, dtype):
 SIZES = [(1, 8, 16), (72, 136, 200), (33, 41, 71), (129, 257, 64)]
 
 
-@pytest.mark.sampled(32, each=("target", "kind", "out"))
+@pytest.mark.sampled(64, each=("target", "kind", "out"))
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 @pytest.mark.parametrize("out", [E4M3, E5M2])
 @pytest.mark.parametrize("kind", [jnp.bfloat16, jnp.float32, E4M3])
@@ -58,7 +58,7 @@ def test_values(sizes, out, kind, target):
     np.testing.assert_allclose(amax, jnp.abs(whole).max(), rtol=1e-6)
 
 
-@pytest.mark.sampled(12, each=("target", "out"))
+@pytest.mark.sampled(24, each=("target", "out"))
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_120a"])
 @pytest.mark.parametrize("out", [jnp.float32, jnp.bfloat16])
 def test_amax_of_other_results(target, out):
@@ -106,7 +106,7 @@ def test_every_part_of_a_layer():
     same(d, rounded(WIDE(a, b) / 2, E4M3), E4M3)
 
 
-@pytest.mark.sampled(8, each=("target", "by_column"))
+@pytest.mark.sampled(16, each=("target", "by_column"))
 @pytest.mark.parametrize("by_column", [False, True])
 @pytest.mark.parametrize("target", ["sm_89", "sm_90a"])
 def test_block_scales_too(by_column, target):
@@ -122,7 +122,7 @@ def test_block_scales_too(by_column, target):
     np.testing.assert_allclose(amax, jnp.abs(whole).max(), rtol=1e-6)
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("kind", [jnp.bfloat16, E4M3, jnp.int8])
 @pytest.mark.parametrize("target", ["sm_89", "sm_90a"])
 def test_pairs(kind, target):
@@ -175,7 +175,7 @@ def test_nothing():
         assert (d.shape, d.dtype, float(amax)) == ((m, n), E4M3, 0.0)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("axes", [(0, 0, 0), (0, None, None), (None, 0, None), (None, None, 0)])
 def test_vmap(axes):
     """Each product has its own largest value and scale."""
@@ -289,7 +289,7 @@ def test_a_target_without_results_of_8_bits():
     assert notes == ["  legal: sm_89 and later", "  help: a result of bfloat16"]
 
 
-@pytest.mark.sampled(8, each=("target", "out"))
+@pytest.mark.sampled(16, each=("target", "out"))
 @pytest.mark.parametrize("target", ["sm_89", "sm_90a"])
 @pytest.mark.parametrize("out", [E4M3, E5M2])
 def test_gates_of_f32(out, target):
@@ -307,7 +307,7 @@ def bits(x):
     return np.asarray(x).view(np.uint8)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("each", [False, True], ids=["one", "rows"])
 @pytest.mark.parametrize(
     "parts", ["", "bias", "residual", "a_scale", "activation", "a_scale bias residual activation"]

@@ -41,7 +41,7 @@ def wide(*arrays):
     return [x.astype(jnp.float32) for x in arrays]
 
 
-@pytest.mark.sampled(16, each="dtype")
+@pytest.mark.sampled(32, each="dtype")
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])
 def test_values_and_gradients(dtype, lengths):
@@ -61,7 +61,7 @@ def test_values_and_gradients(dtype, lengths):
         assert off(one, other) < 2 * tolerance
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("target", ["sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120"])
 def test_every_target(target):
     x, w, sizes = normal((300, 72)), normal((3, 72, 40), seed=1), jnp.array([130, 1, 160])
@@ -124,7 +124,7 @@ def test_gradients_of_the_second_order():
         assert off(found, exact) < 5e-6
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("axes", [(0, None, None), (None, 0, 0), (0, 0, None), (1, 2, 0)], ids=str)
 def test_vmap(axes):
     shapes = [(20, 16), (3, 16, 8)]
@@ -158,7 +158,7 @@ def test_columns_that_are_split():
 ROWS, EACH, WHOLE = P("x"), P(None, None, "x"), P()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float32])
 @pytest.mark.parametrize(
     ("specs", "out"),

@@ -68,7 +68,7 @@ def gradients(function=norm):
     return jax.grad(lambda x, w, c: jnp.vdot(function(x, w), c), (0, 1))
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize(("x", "w"), TYPES, ids=str)
 @pytest.mark.parametrize("n", [1, 24, 1025])
 def test_values_and_gradients(x, w, n):
@@ -81,7 +81,7 @@ def test_values_and_gradients(x, w, n):
             close(found, wanted, x)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     ("rows", "n"),
     [(1, 33792), pytest.param(3, 53248, marks=pytest.mark.sweep), (3, 9216), (17, 33792)],

@@ -51,7 +51,7 @@ def arguments(lead, heads, keys, size, dtype=np.float32, far=40):
     return q, k, np.asarray(random.integers(-far, far, lead), np.int32)
 
 
-@pytest.mark.sampled(28, each=("dtype", "interleaved"))
+@pytest.mark.sampled(56, each=("dtype", "interleaved"))
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda dtype: np.dtype(dtype).name)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("interleaved", [False, True], ids=["halves", "interleaved"])
@@ -123,7 +123,7 @@ def test_export_and_no_tokens():
     assert ops.rope(*arguments((0,), 2, 1, 8))[0].shape == (0, 2, 8)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"])
 @pytest.mark.parametrize("dtype", [bf16, f32], ids=lambda dtype: dtype.name)
 def test_every_target_assembles_it(arch, dtype):

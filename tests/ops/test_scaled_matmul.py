@@ -52,7 +52,7 @@ SCALES = {
 }
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("shapes", SCALES.values(), ids=SCALES)
 @pytest.mark.parametrize("target", ["sm_89", "sm_90a", "sm_100a", "sm_120a"])
 def test_what_scales_there_may_be(shapes, target):
@@ -66,7 +66,7 @@ def test_what_scales_there_may_be(shapes, target):
 SHAPES = [(1, 1, 1), (7, 129, 128), (64, 8, 127), (129, 130, 1000), (33, 257, 129)]
 
 
-@pytest.mark.sampled(20, each=("target", "sizes", "by_column"))
+@pytest.mark.sampled(40, each=("target", "sizes", "by_column"))
 @pytest.mark.parametrize("by_column", [False, True])
 @pytest.mark.parametrize("sizes", SHAPES, ids=str)
 @pytest.mark.parametrize("target", ["sm_89", "sm_90a"])
@@ -201,7 +201,7 @@ def groups_of(a, b, lengths, a_scale, b_scale):
     return found
 
 
-@pytest.mark.sampled(24, each="target")
+@pytest.mark.sampled(48, each="target")
 @pytest.mark.parametrize("shapes", OF_GROUPS.values(), ids=OF_GROUPS)
 @pytest.mark.parametrize("target", ["sm_89", "sm_90a", "sm_120a"])
 def test_groups(shapes, target):

@@ -60,7 +60,7 @@ PRODUCTS = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("case", PRODUCTS.values(), ids=PRODUCTS)
 def test_products(case):
     sizes, of_a, of_b, specs, out, sent = case
@@ -70,7 +70,7 @@ def test_products(case):
     assert pyptx.collectives(program) == sent
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("of_a", "of_b", "specs", "out"),
     [

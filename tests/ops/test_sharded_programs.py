@@ -216,7 +216,7 @@ def test_inside_shard_map():
     assert not {SCATTER, REDUCE} & set(pyptx.collectives(program))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("axes", "of_a", "of_b", "split", "sent"),
     [

@@ -68,7 +68,7 @@ def check(given, target):
     check_backward(given, r, dx, dw.astype(given.weight.dtype))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("n", "types", "target"), [*diagonal(LENGTHS, SOME)])
 def test_values(n, types, target):
     """Of a few rows, and of so many that other kernels take them."""
@@ -115,7 +115,7 @@ def test_every_length_has_kernels(types, target):
 PIECES = [(786432, F32, F32), (10**6, BF16, F32), (400000, F64, F64), (2**20, F64, BF16)]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("n", "x", "w"), PIECES)
 def test_pieces_of_long_rows_fit(n, x, w):
     """They are as many as a thread's groups allow, and what is allocated is what was said."""
@@ -198,7 +198,7 @@ def test_a_program_for_several_targets_has_what_all_of_them_allow(n):
 AMPERE = device.of(Target(80))
 
 
-@pytest.mark.sampled(12, each=("policy", "types", "held", "n"))
+@pytest.mark.sampled(24, each=("policy", "types", "held", "n"))
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 @pytest.mark.parametrize("held", [True, False])
 @pytest.mark.parametrize(("n", "types"), [(520, (F32, F32)), (1003, (F16, F64))], ids=str)
@@ -211,7 +211,7 @@ def test_rows_that_threads_copy(n, types, held, policy):
         forward(made, given, **policy)
 
 
-@pytest.mark.sampled(12, each="policy")
+@pytest.mark.sampled(24, each="policy")
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 @pytest.mark.parametrize(("stages_each", "count"), [(1, 1), (2, 4), (3, 2)])
 @pytest.mark.parametrize(("n", "types"), [(512, (BF16, F32)), (263, (F32, F32))], ids=str)
@@ -306,7 +306,7 @@ def test_a_device_that_is_too_old():
         rms_norm(x, w)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("names", "n"),
     [

@@ -30,7 +30,7 @@ def rounded(x):
     return np.asarray(jax.lax.reduce_precision(x, 8, 10)).astype(np.float64)
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 def test_values(shapes):
     a, b = (normal(shape, seed=seed) for seed, shape in enumerate(shapes))
@@ -39,7 +39,7 @@ def test_values(shapes):
     assert off(d, rounded(a) @ rounded(b)) < SUMS
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("target", ["sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a"])
 @pytest.mark.parametrize("sizes", [(72, 264, 200), (33, 41, 71)], ids=str)
 def test_every_target(target, sizes):
@@ -58,7 +58,7 @@ def test_how_it_is_spelled(spelled):
     assert np.array_equal(ops.matmul(a, b, precision=spelled), TF32(a, b))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     "spelled",
     ["highest", jax.lax.Precision.HIGHEST, jax.lax.DotAlgorithmPreset.BF16_BF16_F32_X6],
@@ -69,7 +69,7 @@ def test_how_the_other_is_spelled(spelled):
     assert np.array_equal(ops.matmul(a, b, precision=spelled), ops.matmul(a, b))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("numbers", "left", "right"), NUMBERS, ids=str)
 def test_dot_general(numbers, left, right):
     lhs, rhs = normal(left), normal(right, seed=1)

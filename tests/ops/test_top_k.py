@@ -37,7 +37,7 @@ def same(found, expected):
     np.testing.assert_array_equal(*bits)
 
 
-@pytest.mark.sampled(18, each="dtype")
+@pytest.mark.sampled(36, each="dtype")
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda dtype: np.dtype(dtype).name)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_values_and_indices(dtype, shape):

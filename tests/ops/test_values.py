@@ -29,7 +29,7 @@ def cases():
             yield pytest.param(n, pair, id=f"{n}-{name}", marks=marks)
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(60)
 @pytest.mark.parametrize(("n", "types"), [*cases()])
 def test_lengths_and_types(n, types):
     norm.check(problem((3,), (n,), types, seed=n))
@@ -42,7 +42,7 @@ def test_very_long_rows(n, types):
     norm.check(problem((2,), (n,), types))
 
 
-@pytest.mark.sampled(16, each=("rows", "n"))
+@pytest.mark.sampled(32, each=("rows", "n"))
 @pytest.mark.parametrize("n", [1, 5, 129, 257, 1000, 4097])
 @pytest.mark.parametrize("rows", [0, 1, 2, 131])
 def test_numbers_of_rows(rows, n):
@@ -54,7 +54,7 @@ def test_numbers_of_rows(rows, n):
         np.testing.assert_array_equal(norm.backward(given, r)[1], np.zeros(n, BF16))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     ("lead", "row"),
     [
@@ -74,7 +74,7 @@ def test_dimensions(lead, row):
     norm.check(problem(lead, row, (F32, F32)))
 
 
-@pytest.mark.sampled(12, each="types")
+@pytest.mark.sampled(24, each="types")
 @pytest.mark.parametrize("n", [7, 100, 1024, 8191, 40000])
 @pytest.mark.parametrize("types", [(F32, F32), (BF16, BF16), (F64, F64)], ids=str)
 def test_gradients_along_x(n, types):
@@ -103,7 +103,7 @@ def test_a_constant_row_and_one_of_zeros(n):
     np.testing.assert_allclose(r[0], EPS**-0.5, rtol=1e-6)
 
 
-@pytest.mark.sampled(12, each=("types", "n"))
+@pytest.mark.sampled(24, each=("types", "n"))
 @pytest.mark.parametrize("n", [5, 129, 1000, 4097, 40001])
 @pytest.mark.parametrize("types", [(F32, F32), (F16, F32), (F64, F64)], ids=str)
 def test_inf_and_nan_stay_in_their_rows(n, types):
@@ -130,7 +130,7 @@ def test_inf_and_nan_stay_in_their_rows(n, types):
     assert np.isfinite(np.delete(dw, n // 3)).all()
 
 
-@pytest.mark.sampled(12, each=("types", "n"))
+@pytest.mark.sampled(24, each=("types", "n"))
 @pytest.mark.parametrize("n", [4, 3, 129, 1000])
 @pytest.mark.parametrize("types", [(F32, F32), (BF16, BF16), (F64, F32)], ids=str)
 def test_sums_over_many_rows(n, types):
@@ -168,7 +168,7 @@ def unaligned(array: np.ndarray) -> np.ndarray:
     return view
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("n", [5, 129, 1000, 1024, 40000])
 def test_arrays_anywhere_in_memory(n):
     """NumPy arrays need not start where 16-byte accesses do, nor have rows side by side."""

@@ -55,7 +55,7 @@ def compare(f, axes, *arrays):
         np.testing.assert_allclose(of_all, of_each, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.sampled(12, each="name")
+@pytest.mark.sampled(24, each="name")
 @pytest.mark.parametrize("columns", [67, 511])
 @pytest.mark.parametrize("rows", [1, 2])
 @pytest.mark.parametrize("name", OF_ROWS)
@@ -63,7 +63,7 @@ def test_what_rows_have_is_the_same_for_all_elements(name, rows, columns):
     compare(OF_ROWS[name], (0,), random(ELEMENTS, rows, columns))
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("columns", [67, 511])
 @pytest.mark.parametrize("axes", [(0, 0), (None, 0)])
 @pytest.mark.parametrize("name", OF_WEIGHTS)

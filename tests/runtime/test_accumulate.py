@@ -80,7 +80,7 @@ def test_one_device_converts_nothing(accumulating, name):
     same(f(x), exact(X))
 
 
-@pytest.mark.sampled(8, each=("spec", "kind", "name"))
+@pytest.mark.sampled(16, each=("spec", "kind", "name"))
 @OPERATIONS
 @pytest.mark.parametrize("kind", [AUTO, EXPLICIT], ids=str)
 @pytest.mark.parametrize("spec", [("data",), (("data", "model"),), ("data", "model")], ids=str)

@@ -145,7 +145,7 @@ def wanted(transformation, reference):
     return transformation(reference)(X, W, G)
 
 
-@pytest.mark.sampled(16, each=("transformation", "spec"))
+@pytest.mark.sampled(32, each=("transformation", "spec"))
 @pytest.mark.parametrize("spec", ROWS.values(), ids=ROWS)
 @pytest.mark.parametrize("transformation", FORWARD, ids=names)
 def test_nothing_is_sent(operations, mesh, transformation, spec):
@@ -155,7 +155,7 @@ def test_nothing_is_sent(operations, mesh, transformation, spec):
     assert y.sharding.is_equivalent_to(NamedSharding(m, P(*spec)), y.ndim)
 
 
-@pytest.mark.sampled(12, each=("transformation", "spec"))
+@pytest.mark.sampled(24, each=("transformation", "spec"))
 @pytest.mark.parametrize("spec", ROWS.values(), ids=ROWS)
 @pytest.mark.parametrize("transformation", BACKWARD, ids=names)
 def test_weight_gradients_are_added_up_once(operations, mesh, transformation, spec):
@@ -164,7 +164,7 @@ def test_weight_gradients_are_added_up_once(operations, mesh, transformation, sp
     assert sent == ({"all-reduce": 1} if spec else {})
 
 
-@pytest.mark.sampled(12, each=("transformation", "spec"))
+@pytest.mark.sampled(24, each=("transformation", "spec"))
 @pytest.mark.parametrize("spec", ROWS.values(), ids=ROWS)
 @pytest.mark.parametrize("transformation", MAPPED_BACKWARD, ids=names)
 def test_mapped_weight_gradients_are_added_up_along_the_other_axis(
@@ -242,7 +242,7 @@ def test_rows_that_the_mesh_does_not_divide(kernels, operations, mesh, rows):
     close(jax.jit(f)(put(x, m), put(W, m)), (operations.reference(x, W), (x * x).sum(0)))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("spec", [(P(), P(None, "model")), (P(None, "model"), P("model", None))])
 @pytest.mark.parametrize(("n", "k"), [(24, 64), (8, 64), (200, 24), (64, 64)])
 def test_rows_that_tensor_maps_do_not_take(mesh, n, k, spec):
@@ -407,7 +407,7 @@ EXPLICIT_ROWS = [("data",), (("model", "data"),), ("data", "model")]
 
 
 # There vmap wants all mapped axes sharded alike, so no weights are mapped along a sharded axis.
-@pytest.mark.sampled(16, each=("transformation", "spec", "context"))
+@pytest.mark.sampled(32, each=("transformation", "spec", "context"))
 @pytest.mark.parametrize("context", [True, False], ids=["set_mesh", "arrays alone"])
 @pytest.mark.parametrize(
     ("transformation", "spec"),
@@ -517,7 +517,7 @@ def local(f, m, spec, checked, **options):
     )
 
 
-@pytest.mark.sampled(16, each=("transformation", "spec", "checked"))
+@pytest.mark.sampled(32, each=("transformation", "spec", "checked"))
 @pytest.mark.parametrize("checked", [True, False], ids=["types", "no types"])
 @pytest.mark.parametrize("spec", [("data",), (("data", "model"),), ("data", "model")], ids=str)
 @pytest.mark.parametrize("transformation", [forward, layers, mapped, gradient], ids=names)

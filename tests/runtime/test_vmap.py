@@ -68,7 +68,7 @@ def shown(levels):
     return "-".join("".join("01"[mapped] for mapped in mask) for mask in levels)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("levels", TWO_LEVELS + THREE_LEVELS, ids=shown)
 def test_values(operations, levels):
     x, w = operand(levels, 0, 2, 20), operand(levels, 1, 20)
@@ -85,7 +85,7 @@ GRADIENTS = [
 ]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("levels", GRADIENTS, ids=shown)
 def test_gradients_of_each_element(operations, levels):
     """vmap of a gradient: one weight gradient for each element."""
@@ -99,7 +99,7 @@ def test_gradients_of_each_element(operations, levels):
     assert (launches, loops) == (3, False), "the value, the rows' gradient and the weights'"
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("levels", GRADIENTS, ids=shown)
 def test_the_gradient_of_a_vmap(operations, levels):
     x, w = operand(levels, 0, 2, 20), operand(levels, 1, 20)
@@ -113,7 +113,7 @@ def test_the_gradient_of_a_vmap(operations, levels):
     )
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("mask", masks(3), ids=lambda m: shown([m]))
 def test_sums(kernels, mask):
     shapes = ((2, 4, 20), (2, 4, 20), (2, 4))

@@ -18,7 +18,7 @@ SPELLINGS = 4
 """Spellings of a form in the sweep; every day as many as use every option."""
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("form", forms(), ids=lambda form: form.syntax)
 def test_a_form_survives_a_file(form):
     survives(form, 1)

@@ -81,7 +81,7 @@ def survives(wrong):
     return True
 
 
-@pytest.mark.sampled(10, each="path")
+@pytest.mark.sampled(20, each="path")
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_a_damaged_file(path, seed, limited):

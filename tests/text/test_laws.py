@@ -64,7 +64,7 @@ def test_the_normal_form_has_the_same_text_and_is_its_own(module):
     assert write(parse(again)).ptx == again
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)
 def test_what_is_written_of_a_file_is_a_fixed_point(path):
     module = read(path)
@@ -102,7 +102,7 @@ def for_every_day(paths):
         yield pytest.param(path, id=path.name, marks=() if often else pytest.mark.sweep)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("path", [*for_every_day(CORPUS)])
 def test_a_file_and_what_is_written_of_it_are_one_program(path, tmp_path):
     module = read(path)
@@ -241,7 +241,7 @@ def sections(module):
     ]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)
 def test_the_checks_of_whole_kernels_accept_the_files(path):
     verify(read(path))

@@ -53,7 +53,7 @@ def _no_register(dtype):
     raise AssertionError(dtype)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("form", forms(), ids=lambda form: form.syntax)
 def test_a_form_survives_text(form):
     survives(form, 1)

@@ -59,7 +59,7 @@ def by_tokens(monkeypatch):
     monkeypatch.setattr(LineReader, "read", lambda self: False)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)
 def test_both_ways_read_the_same_module(path, monkeypatch):
     text = path.read_text()

@@ -50,7 +50,7 @@ def sparse(seed, dtype, block):
 # ---- CTAs ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(8, each=("block", "dtype"))
+@pytest.mark.sampled(16, each=("block", "dtype"))
 @pytest.mark.parametrize("name", ["sum", "max", "min"])
 @cases
 def test_a_reduction_over_a_cta(block, dtype, name):
@@ -281,7 +281,7 @@ def test_each_barrier_of_the_cluster_is_needed(monkeypatch, missing):
 # ---- warps ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(8, each=("width", "dtype"))
+@pytest.mark.sampled(16, each=("width", "dtype"))
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("width", [2, 8, 32])
 def test_scans_and_functions_over_a_warp(dtype, width):
@@ -375,7 +375,7 @@ CALLS = {
 }
 
 
-@pytest.mark.sampled(8, each=("block", "kind"))
+@pytest.mark.sampled(16, each=("block", "kind"))
 @pytest.mark.parametrize("kind", CALLS)
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda b: "x".join(map(str, b)))
 def test_calls_append_what_they_say(traced, kind, block):

@@ -51,7 +51,7 @@ def stored(layout, way):
     return fill
 
 
-@pytest.mark.sampled(8, each=("swizzle", "way"))
+@pytest.mark.sampled(16, each=("swizzle", "way"))
 @pytest.mark.parametrize(
     ("size", "way"),
     [*((2, way) for way in WAYS), (1, "row and column"), (4, "row and column")],

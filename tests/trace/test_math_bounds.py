@@ -123,7 +123,7 @@ def run(function, x, way):
     return held[result]
 
 
-@pytest.mark.sampled(8, each="case")
+@pytest.mark.sampled(16, each="case")
 @pytest.mark.parametrize("way", ["up", "down", "either"])
 @pytest.mark.parametrize("case", functions.PROMISED, ids=lambda c: c[0] + "-fast" * c[1])
 def test_the_promise_holds_on_every_device(case, way):

@@ -81,7 +81,7 @@ def narrowed(name, values):
     return program.emulate(values, sanitize=True).outputs[0]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", NUMPY)
 def test_every_value_widens_exactly(name):
     """All bit patterns of the type, in every place of the register."""

@@ -30,7 +30,7 @@ def check(op: Toy, count: int, way: dict, *, threads: int = 128, **options) -> N
     close(op, clean(kernel.emulate(*given)), given)
 
 
-@pytest.mark.sampled(24, each=("way", "kinds"))
+@pytest.mark.sampled(48, each=("way", "kinds"))
 @ways
 @pytest.mark.parametrize("kinds", KINDS, ids=lambda k: "-".join(t.name for t in k))
 @pytest.mark.parametrize("n", [9, 768, 1003])
@@ -38,7 +38,7 @@ def test_two_sums_of_two_inputs(n, kinds, way):
     check(Blend(n, kinds), 5, way)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @ways
 @pytest.mark.parametrize("count", [1, 40])
 def test_rows_cut_at_lines(count, way):
@@ -46,7 +46,7 @@ def test_rows_cut_at_lines(count, way):
     check(Blend(1155, KINDS[1]), count, way, threads=256, lines=True)
 
 
-@pytest.mark.sampled(24, each=("way", "types"))
+@pytest.mark.sampled(48, each=("way", "types"))
 @ways
 @pytest.mark.parametrize("types", [(f32, f32, f32), (bf16, f16, f32), (f64, bf16, f64)], ids=str)
 @pytest.mark.parametrize("n", [11, 129, 2048, 2055])
@@ -66,7 +66,7 @@ def test_elements_that_need_nothing_of_their_row(n, way):
     assert "shfl" not in kernel.ptx()
 
 
-@pytest.mark.sampled(12, each=("way", "n"))
+@pytest.mark.sampled(24, each=("way", "n"))
 @ways
 @pytest.mark.parametrize("n", [1024, 517])
 def test_without_bulk_copies(n, way):
@@ -84,7 +84,7 @@ def test_copies_that_arrive_in_any_order(completion):
     close(op, clean(kernel.emulate(*given, completion=completion, seed=1)), given)
 
 
-@pytest.mark.sampled(16, each=("arch", "way"))
+@pytest.mark.sampled(32, each=("arch", "way"))
 @ways
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_100a", "sm_120a"])
 def test_every_target_assembles_it(arch, way):

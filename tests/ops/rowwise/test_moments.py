@@ -60,7 +60,7 @@ def _by_subwarp(op: LayerNorm, rows: Rows) -> Kernel:
     return subwarp.independent(op, rows, subwarp.Shape(16, 2, 64))
 
 
-@pytest.mark.sampled(18, each=("by", "columns", "dtype", "make"))
+@pytest.mark.sampled(36, each=("by", "columns", "dtype", "make"))
 @pytest.mark.parametrize("make", ROWS, ids=lambda make: make.__name__)
 @pytest.mark.parametrize("dtype", [bf16, f32, f64], ids=str)
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def check(op: Toy, count: int, shape: Shape, **how: Any) -> None:
     close(op, clean(kernel.emulate(*given, **how)), given)
 
 
-@pytest.mark.sampled(16, each=("count", "shape", "kinds"))
+@pytest.mark.sampled(32, each=("count", "shape", "kinds"))
 @kinds
 @pytest.mark.parametrize("shape", [Shape(2, 64, 1), Shape(4, 96, 3), Shape(1, 160, 2)], ids=str)
 @pytest.mark.parametrize("count", [1, 7])
@@ -79,7 +79,7 @@ def test_more_warps_than_lanes(parts):
     check(Blend(1032, KINDS[3], summed=True), 3, Shape(parts, 256, 2))
 
 
-@pytest.mark.sampled(10, each=("count", "op"))
+@pytest.mark.sampled(20, each=("count", "op"))
 @pytest.mark.parametrize(
     "op",
     [
@@ -194,7 +194,7 @@ def test_devices_without_room_have_none():
 TEAMS = [Shape(2, 64, 1, 2), Shape(4, 96, 3, 2), Shape(1, 160, 2, 3), Shape(8, 32, 2, 4)]
 
 
-@pytest.mark.sampled(18, each=("shape", "kinds"))
+@pytest.mark.sampled(36, each=("shape", "kinds"))
 @kinds
 @pytest.mark.parametrize("shape", TEAMS, ids=str)
 @pytest.mark.parametrize("count", [1, 3, 17])
@@ -215,7 +215,7 @@ def test_teams_do_not_disturb_each_other(policy):
     check(Blend(264, KINDS[0], summed=True), 9, Shape(4, 32, 1, 4), **policy)
 
 
-@pytest.mark.sampled(12, each=("kind", "count", "shape"))
+@pytest.mark.sampled(24, each=("kind", "count", "shape"))
 @pytest.mark.parametrize(
     "shape", [Shape(2, 64, 1, 2, 3), Shape(4, 96, 3, 1, 2), Shape(8, 32, 2, 4, 4)], ids=str
 )

@@ -85,7 +85,7 @@ def check(op: Toy, count: int, threads: int = 64, each: int = 4) -> None:
 kinds = pytest.mark.parametrize("kinds", KINDS, ids=lambda k: "-".join(t.name for t in k))
 
 
-@pytest.mark.sampled(14, each=("n", "kinds"))
+@pytest.mark.sampled(28, each=("n", "kinds"))
 @kinds
 @pytest.mark.parametrize(
     ("n", "count"), [(16, 3), (17, 9), (2048, 2), (2056, 3), (4095, 4), (6007, 3), (20_000, 1)]
@@ -95,7 +95,7 @@ def test_several_inputs(n, count, kinds):
     check(Totals(n, kinds), count)
 
 
-@pytest.mark.sampled(12, each=("n", "threads", "each"))
+@pytest.mark.sampled(24, each=("n", "threads", "each"))
 @pytest.mark.parametrize("each", [1, 2, 3])
 @pytest.mark.parametrize("threads", [64, 128, 512])
 @pytest.mark.parametrize("n", [12_288, 12_291])
@@ -103,7 +103,7 @@ def test_any_number_of_threads_and_vectors(n, threads, each):
     check(Totals(n, KINDS[1]), 3, threads, each)
 
 
-@pytest.mark.sampled(12, each=("op", "n", "types"))
+@pytest.mark.sampled(24, each=("op", "n", "types"))
 @pytest.mark.parametrize("types", [(f32, f32, f32), (bf16, f16, f32), (f64, bf16, f64)], ids=str)
 @pytest.mark.parametrize("n", [11, 2048, 2055, 70_001])
 @pytest.mark.parametrize("op", [Extremes, Deviation])

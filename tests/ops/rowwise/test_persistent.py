@@ -53,7 +53,7 @@ def run(op: Toy, rows: Rows, shape: Shape, count: int, **how: object) -> None:
     check(op, rows, persistent.kernel_of(op, rows, shape), count, written, **how)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @operations
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 @pytest.mark.parametrize("n", [512, 519])
@@ -64,7 +64,7 @@ def test_rows_of_one_team(n, policy, make):
     run(op, rows, shape, 2 * shape.ctas + 1, **policy)
 
 
-@pytest.mark.sampled(18, each="make")
+@pytest.mark.sampled(36, each="make")
 @operations
 @pytest.mark.parametrize("threads", [64, 96])
 @pytest.mark.parametrize("n", [256, 130])
@@ -76,7 +76,7 @@ def test_rows_of_teams(n, threads, make):
     run(op, rows, shape, 3 * shape.ctas + 1)
 
 
-@pytest.mark.sampled(24, each=("make", "count"))
+@pytest.mark.sampled(48, each=("make", "count"))
 @operations
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_teams_without_rows(count, make):
@@ -85,7 +85,7 @@ def test_teams_without_rows(count, make):
     run(op, rows, divided(op, rows, 4, 4, 64), count)
 
 
-@pytest.mark.sampled(24, each=("make", "n"))
+@pytest.mark.sampled(48, each=("make", "n"))
 @operations
 @pytest.mark.parametrize("n", [256, 263])
 def test_without_bulk_copies(n, make):
@@ -110,7 +110,7 @@ def test_teams_without_sums_take_neighbours_also_where_rows_have_ends():
     assert Shape(8, 4, 64, 1).neighbours(summed, summed.rows()) == 1
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("each", [31, 32, 33, 65])
 @pytest.mark.parametrize("n", [67, 603])  # second sums in registers, and in memory
 def test_sums_of_blocks_of_rows(n, each):
@@ -133,7 +133,7 @@ def test_rows_have_a_unit():
         persistent.kernel_of(op, op.rows(), Shape(8, 1, 64, 2))
 
 
-@pytest.mark.sampled(20, each=("make", "target"))
+@pytest.mark.sampled(40, each=("make", "target"))
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("n", [1024, 1027])
 @pytest.mark.parametrize("make", [*OPERATIONS, lambda n: RmsNormGradient(n, bf16, f32)])

@@ -118,7 +118,7 @@ def test_subwarps(x, n):
     op.check(subwarp.independent(op, op.rows(), subwarp.Shape(8, 2, 64)), 13)
 
 
-@pytest.mark.sampled(12, each=("way", "n", "x"))
+@pytest.mark.sampled(24, each=("way", "n", "x"))
 @kinds
 @pytest.mark.parametrize("n", [512, 515])
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_one_cluster(x, n):
     op.check(one_cluster.persistent(op, rows, shape, result=op.compute), 5)
 
 
-@pytest.mark.sampled(10, each=("n", "shape", "x"))
+@pytest.mark.sampled(20, each=("n", "shape", "x"))
 @kinds
 @pytest.mark.parametrize(
     ("n", "shape"),

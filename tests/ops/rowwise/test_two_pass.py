@@ -51,7 +51,7 @@ def summed(rows: Rows, partial: np.ndarray) -> np.ndarray:
     return total
 
 
-@pytest.mark.sampled(12, each=("kinds", "n"))
+@pytest.mark.sampled(24, each=("kinds", "n"))
 @kinds
 @pytest.mark.parametrize(("n", "count"), [(9, 4), (4096, 2), (1003, 9), (6007, 3)])
 def test_two_sums_of_two_inputs(n, count, kinds):
@@ -68,7 +68,7 @@ def test_more_chunks_than_lanes(n, each):
     check(op, 1, each)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("types", [(f32, f32, f32), (bf16, f16, f32), (f64, bf16, f64)], ids=str)
 @pytest.mark.parametrize("n", [11, 2048, 2055, 70_001])
 def test_a_statistic_of_two_numbers(n, types):
@@ -86,7 +86,7 @@ def test_elements_that_need_nothing_of_their_row(n):
     assert "griddepcontrol" not in text
 
 
-@pytest.mark.sampled(12, each=("kinds", "n"))
+@pytest.mark.sampled(24, each=("kinds", "n"))
 @kinds
 @pytest.mark.parametrize(("n", "count"), [(9, 40), (1024, 3), (1003, 17), (5003, 9)])
 def test_several_sums_over_rows(n, count, kinds):
@@ -106,7 +106,7 @@ def test_so_many_rows_that_sums_are_joined(n):
     check_sums(Blend(n, KINDS[3], summed=True), 600, teams=8)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_100a", "sm_120a"])
 def test_every_target_assembles_it(arch):
     what = device.of(Target.parse(arch))

@@ -22,7 +22,7 @@ def check(op: Toy, count: int, shape: Shape) -> None:
     close(op, clean(kernel.emulate(*given)), given)
 
 
-@pytest.mark.sampled(16, each=("count", "shape", "kinds"))
+@pytest.mark.sampled(32, each=("count", "shape", "kinds"))
 @kinds
 @pytest.mark.parametrize("shape", [Shape(64, 1), Shape(128, 4)], ids=str)
 @pytest.mark.parametrize("count", [1, 6, MOST])

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from pyptx.device import KIB, WARP
-from pyptx.ops.rowwise import cluster_registers, measured
+from pyptx.ops.rowwise import cluster_rates, cluster_registers, measured
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.sizes import MANY, aligned, bytes_read, threads_for
@@ -49,7 +49,11 @@ def clusters_of(op: RowOp, rows: Rows) -> cluster.Shape | None:
         found = clusters(op, rows, parts)
         if found is None:
             return None
-        return _of_half(op, rows, found) if rows.aligned else _with_ends(op, rows, found)
+        if not rows.aligned:
+            return _with_ends(op, rows, found)
+        if op.written(COLUMN):
+            return _of_half(op, rows, found)
+        return cluster_rates.fastest(op, rows, found)
     # Teams of a grid wait for each other's CTAs, so all of them must run at once: one team.
     if rows.aligned and op.statistic is not None:
         return _cluster_shape(op, rows, _GRID, 1)
@@ -62,7 +66,7 @@ def _of_half(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Shape:
     Six clusters of 16 run at once on an H200, and 14 of eight, which are 112 CTAs rather than 96:
     the gradient of layer_norm 2730 x 98304 bf16 took 433 us, and 487 by clusters of 16.
     """
-    half = clusters(op, rows, 8) if shape.parts == 16 and op.written(COLUMN) else None
+    half = clusters(op, rows, 8) if shape.parts == 16 else None
     if half is None:
         return shape
     if bytes_read(op, rows) <= 8 * _LARGE:
@@ -82,14 +86,15 @@ def _with_ends(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Shape:
     Threads that sum over rows have much to compute: there it is the shape that computes most.
     """
     every = (clusters(op, rows, parts) for parts in _PARTS if parts <= rows.device.cluster)
-    found = [each for each in every if each is not None]
+    there = [each for each in every if each is not None]
     if op.written(COLUMN):
-        return max(found, key=partial(cluster_registers.pace, op, rows), default=shape)
+        return max(there, key=partial(cluster_registers.pace, op, rows), default=shape)
     if cluster_registers.fills(rows, shape):
-        return shape
-    return max(
-        found, key=lambda each: (each.teams * each.parts, each.shared, -each.parts), default=shape
+        return cluster_registers.with_registers(rows, shape)
+    found = max(
+        there, key=lambda each: (each.teams * each.parts, each.shared, -each.parts), default=shape
     )
+    return cluster_registers.with_registers(rows, found)
 
 
 def cluster_of_one_row(op: RowOp, rows: Rows) -> cluster.Shape | None:
