@@ -74,7 +74,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def collected() -> Iterator[None]:
     """Of a gigabyte in a process, each collection would take seconds."""
     yield
-    if next(FILES) % 20 == 0:  # what is garbage by now
+    if next(FILES) % 60 == 0:  # what is garbage by now
         gc.unfreeze()
     gc.collect()
     gc.freeze()
