@@ -22,6 +22,8 @@ MODE: Final = "default"
 POWERS: Final = tuple(4**k for k in range(3, 10))
 WIDTHS: Final = (576, 2304, 5120, 11008, 14336, 50257)
 """Of models in use, the last one a vocabulary."""
+LONG: Final = (40960, 81920, 163840)
+"""Lengths of which no number of CTAs, that is a power of two, has a power of two."""
 VALUES: Final = 2**26
 """Of an array, where rows are many."""
 FEW: Final = 2**20
@@ -30,8 +32,9 @@ DTYPES: Final = ("bf16", "f32")
 
 
 def cases(options: Options) -> Iterator[Case]:
-    """Every operation that is asked for, many rows of every length first."""
-    for values, lengths in ((VALUES, sorted((*POWERS, *WIDTHS))), (FEW, WIDTHS)):
+    """Every operation that is asked for, many rows of every length first, the longest of them."""
+    many = sorted((*POWERS, *WIDTHS))
+    for values, lengths in ((VALUES, LONG), (VALUES, many), (FEW, WIDTHS)):
         for dtype in options.dtypes or DTYPES:
             for name in named(options):
                 for columns in lengths:
