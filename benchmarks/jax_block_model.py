@@ -134,6 +134,18 @@ def rounded_twice() -> Operations:
     return Operations(rms_norm=norm, add_rms_norm=add_norm, swiglu=gate_of)
 
 
+def summed_in_halves() -> Operations:
+    """Products whose sums have another order: that of each half of K, then both."""
+
+    def product(x: Any, weight: Any) -> Any:
+        half = weight.shape[0] // 2
+        parts = (x[..., :half], weight[:half]), (x[..., half:], weight[half:])
+        first, second = (jnp.matmul(*part, preferred_element_type=jnp.float32) for part in parts)
+        return (first + second).astype(x.dtype)
+
+    return Operations(matmul=product)
+
+
 # ---- the model -----------------------------------------------------------------------------------
 
 

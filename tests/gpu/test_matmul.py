@@ -44,9 +44,9 @@ def turned(x, major, wanted):
 
 EVERY = [
     (cut.shape, product)
-    for cut in (*plan.CUTS, *plan.OTHERS)
     for majors in MAJORS
     for product in [Product(bf16, bf16, d, *majors) for d in (f32, bf16)]
+    for cut in plan.candidates(product)
     if plan.fits(cut.shape, product)
     # Results of 16 bits where a shape is for these alone.
     and (product.d is f32 or not plan.fits(cut.shape, replace(product, d=f32)))

@@ -140,6 +140,7 @@ IN_ANY_CLUSTERS = pytest.mark.parametrize("shape", [*CLUSTERS, *DEEP], ids=str)
 def test_clusters_of_every_layout(a_major, b_major, shape, ctas):
     """CTAs that are too many for whole clusters are not launched, and one cluster always is."""
     product = Product(bf16, bf16, bf16, a_major, b_major)
+    shape = plan.with_boxes(shape, product)
     # What is shared is more than a box, or groups of eight, and columns are whole boxes, or half a
     # box is left.
     made = product.transposed if shape.transposed else product
@@ -420,7 +421,12 @@ HALF = [shape for shape in BETWEEN if shape.columns % 64 == 32 and shape.cluster
 
 def layouts(shape):
     """A's and B's: columns that are no half panels are for B as (N, K)."""
-    found = [majors for majors in MAJORS if plan.fits(shape, Product(bf16, bf16, bf16, *majors))]
+    products = [Product(bf16, bf16, bf16, *majors) for majors in MAJORS]
+    found = [
+        (product.a_major, product.b_major)
+        for product in products
+        if plan.fits(plan.with_boxes(shape, product), product)
+    ]
     assert found
     assert len(found) == len(MAJORS) or {b for _, b in found} == {"K"}
     return found
@@ -505,6 +511,7 @@ def test_what_tiles_between_panels_are_not_for(shape):
     assert not fits(replace(shape, cluster="depth"), Product(bf16, bf16, bf16))
     assert fits(replace(shape, columns=shape.columns + 8), Product(bf16, bf16, bf16, b_major="K"))
     assert not fits(replace(shape, columns=shape.columns + 8), Product(bf16, bf16, bf16))
+    assert not fits(replace(shape, stages=12), Product(bf16, bf16, bf16))  # no room
     assert not fits(
         replace(shape, columns=shape.columns + 4), Product(bf16, bf16, bf16, b_major="K")
     )

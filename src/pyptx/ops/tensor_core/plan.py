@@ -182,7 +182,8 @@ def _ends_anywhere(shape: Shape, product: Product) -> bool:
         return False
     if product.b_major == "K":
         return shape.columns % EIGHT == 0
-    return shape.columns % HALF == 0
+    boxes = -(-shape.columns // ROWS) * ROWS
+    return shape.columns % HALF == 0 and with_room(shape, boxes) == shape
 
 
 def _may_transpose(shape: Shape, product: Product) -> bool:
