@@ -12,7 +12,7 @@ from pyptx.ops._add_norm import AddNorm
 from pyptx.ops._layer_norm import LayerNorm
 from pyptx.ops._rms_norm import RmsNorm
 from pyptx.ops._softmax import SoftmaxGradient
-from pyptx.ops.rowwise import cluster_rates, cluster_sizes
+from pyptx.ops.rowwise import cluster_rates, cluster_sizes, plan
 from pyptx.ops.rowwise.operation import RowOp
 from pyptx.ops.rowwise.strategies import cluster
 from pyptx.types import DType, bf16, f32
@@ -99,3 +99,16 @@ def test_rows_of_their_real_length(name: str, columns: int):
         exact = y * (dy - (y * dy).sum(-1, keepdims=True))
     found = np.asarray(run.outputs[0], np.float64)
     assert np.abs(found - exact).max() <= 2.0**-8 * np.abs(exact).max()
+
+
+@pytest.mark.parametrize(("columns", "parts"), [(40960, 2), (49152, 2), (57344, 2), (65536, 4)])
+def test_rows_that_a_cta_could_hold_are_those_of_clusters_too(columns: int, parts: int):
+    """Inputs per column would be loaded for each row: layer_norm 6553 x 40960 bf16 took 336 us on
+    an H200 by clusters of four, and 262 by two CTAs."""
+    given = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "by_cluster", lambda op, rows, shape: given.append(shape))
+        patch.setattr(plan, "_few_twice", lambda op, rows, many: many)
+        op = layer(columns)
+        plan._by_long_ctas(op, rows_of(op), None)
+    assert [shape.parts for shape in given] == [parts]

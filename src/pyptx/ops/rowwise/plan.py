@@ -15,7 +15,7 @@ from typing import Any, Final
 from pyptx import CallError, Kernel, KernelSequence, device, lowered_for
 from pyptx._target import Target
 from pyptx.device import KIB, WARP
-from pyptx.ops.rowwise import checks, cluster_sizes, measured, sizes
+from pyptx.ops.rowwise import checks, cluster_rates, cluster_sizes, measured, sizes
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.plan_sums import FEW_ROWS_MEASURED, by_cluster, with_sums
@@ -272,6 +272,8 @@ def _by_long_ctas(op: RowOp, rows: Rows, many: Operation) -> Operation:
     columns = len(op.given(COLUMN))
     shape = _long_clusters(op, rows)
     if columns and shape is not None and (columns > 1 or not rows.aligned):
+        if rows.aligned:
+            shape = cluster_rates.fastest(op, rows, shape)
         return _few_twice(op, rows, by_cluster(op, rows, shape))
     if not columns:
         alone = cluster_sizes.cluster_of_one_row(op, rows) if rows.aligned else None
