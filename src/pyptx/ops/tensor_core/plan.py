@@ -58,6 +58,7 @@ def cuts(product: Product) -> tuple[Cut, ...]:
     return tuple(cut for cut in candidates(product) if cut.shape.tile in times)
 
 
+@lru_cache(KEPT)
 def candidates(product: Product) -> tuple[Cut, ...]:
     """The same with shapes that have not been measured: what `make tune` measures."""
     if not product.promoted:
