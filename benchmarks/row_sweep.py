@@ -23,7 +23,7 @@ POWERS: Final = tuple(4**k for k in range(3, 10))
 WIDTHS: Final = (576, 2304, 5120, 11008, 14336, 50257)
 """Of models in use, the last one a vocabulary."""
 LONG: Final = (40960, 81920, 163840)
-"""Lengths of which no number of CTAs, that is a power of two, has a power of two."""
+"""Between powers of two, where CTAs have no power of two of a row."""
 VALUES: Final = 2**26
 """Of an array, where rows are many."""
 FEW: Final = 2**20

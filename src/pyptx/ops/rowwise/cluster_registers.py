@@ -87,7 +87,7 @@ def with_registers(rows: Rows, shape: cluster.Shape) -> cluster.Shape:
     """The shape with 352 threads where each of 512 has more than six vectors of a row: layer_norm
     1766 x 151937 bf16 took 460 us on an H200, and 317 so."""
     many = rows.part(shape.parts) > _EACH * shape.threads
-    return replace(shape, threads=_ROOMY) if many and shape.threads > _ROOMY else shape
+    return replace(shape, threads=_ROOMY) if many else shape
 
 
 def fills(rows: Rows, shape: cluster.Shape) -> bool:

@@ -86,15 +86,16 @@ def _with_ends(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Shape:
     Threads that sum over rows have much to compute: there it is the shape that computes most.
     """
     every = (clusters(op, rows, parts) for parts in _PARTS if parts <= rows.device.cluster)
-    there = [each for each in every if each is not None]
+    found = [each for each in every if each is not None]
     if op.written(COLUMN):
-        return max(there, key=partial(cluster_registers.pace, op, rows), default=shape)
-    if cluster_registers.fills(rows, shape):
-        return cluster_registers.with_registers(rows, shape)
-    found = max(
-        there, key=lambda each: (each.teams * each.parts, each.shared, -each.parts), default=shape
-    )
-    return cluster_registers.with_registers(rows, found)
+        return max(found, key=partial(cluster_registers.pace, op, rows), default=shape)
+    if not cluster_registers.fills(rows, shape):
+        shape = max(
+            found,
+            key=lambda each: (each.teams * each.parts, each.shared, -each.parts),
+            default=shape,
+        )
+    return cluster_registers.with_registers(rows, shape)
 
 
 def cluster_of_one_row(op: RowOp, rows: Rows) -> cluster.Shape | None:

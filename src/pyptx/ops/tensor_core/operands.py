@@ -80,7 +80,14 @@ class Operand:
     parts: int = 1
     halves: Halves | None = None
     group: Any = None
-    dealt: bool = False
+
+    @property
+    def dealt(self) -> bool:
+        """Whether the CTAs that fetch it have boxes in turn, rather than a part each."""
+        if self.team is None:
+            return False
+        major: Major = "K" if self.k_major else "MN"
+        return is_dealt(self.lines, len(self.maps), major, self.dtype, self.team.size)
 
     @property
     def every_map(self) -> tuple[Any, ...]:
@@ -139,9 +146,6 @@ class Operand:
         each = self.lines // len(self.maps)
         own = _shortest(each, self.parts)
         width = own if self.k_major else SPAN // self.dtype.bytes
-        part = None
-        if self.team is not None and not self.dealt:
-            part = self._first_of(self.team.rank, own)
         more: dict[str, Any] = {}
         if self.team is not None:
             more["multicast_mask"] = self.team.mask
@@ -149,6 +153,7 @@ class Operand:
         if self.dealt:
             self._fetch_dealt(copy, held, full, line, k, after, boxes, more)
             return
+        part = None if self.team is None else self._first_of(self.team.rank, own)
         line = line if part is None else line + part
         begin = line if boxes is None else boxes.first
         for i, described in enumerate(self.maps):
@@ -310,9 +315,7 @@ def operand(
     box_lines = SPAN // dtype.bytes
     room = max(lines, ROWS) if k_major else -(-lines // box_lines) * box_lines
     whole = (stages, room, depth) if k_major else (stages, depth, room)
-    shared = lines, len(tensors), major, dtype
-    parts = 1 if team is None else shared_parts(*shared, team.size)
-    dealt = team is not None and is_dealt(*shared, team.size)
+    parts = 1 if team is None else shared_parts(lines, len(tensors), major, dtype, team.size)
     fetched = _shortest(lines // len(tensors), parts)
     box = (fetched, depth) if k_major else (depth, box_lines)
     held = smem.wgmma_tile(dtype, whole, major)
@@ -327,7 +330,7 @@ def operand(
     if k_major and _longer(lines, parts) > 0:
         one = (*shape[:-2], ATOM, depth)
         group = tensors[0].tma_desc(one, layout=Layout.TMA_128B)
-    return Operand(dtype, lines, k_major, batched, held, maps, team, parts, halves, group, dealt)
+    return Operand(dtype, lines, k_major, batched, held, maps, team, parts, halves, group)
 
 
 def ends_with_half(lines: int, major: Major, dtype: DType) -> bool:

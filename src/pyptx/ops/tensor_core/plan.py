@@ -71,11 +71,9 @@ def candidates(product: Product) -> tuple[Cut, ...]:
 
 
 def with_boxes(shape: Shape, product: Product) -> Shape:
-    """The shape with room for the whole boxes that half a one has in shared memory."""
+    """The shape with room for whole boxes of B by rows of K, which half a box has, too."""
     made = product.transposed if shape.transposed else product
-    if shape.columns % ROWS != HALF or made.b_major == "K":
-        return shape
-    return with_room(shape, shape.columns + HALF)
+    return shape if made.b_major == "K" else with_room(shape, -(-shape.columns // ROWS) * ROWS)
 
 
 @lru_cache(KEPT)
@@ -183,8 +181,7 @@ def _ends_anywhere(shape: Shape, product: Product) -> bool:
         return False
     if product.b_major == "K":
         return shape.columns % EIGHT == 0
-    boxes = -(-shape.columns // ROWS) * ROWS
-    return shape.columns % HALF == 0 and with_room(shape, boxes) == shape
+    return shape.columns % HALF == 0 and with_boxes(shape, product) == shape
 
 
 def _may_transpose(shape: Shape, product: Product) -> bool:
