@@ -71,6 +71,7 @@ FEW_BY_BYTES: Final = {
     "narrow": [("rms_norm", 8192, f32), ("softmax", 8192, f32)],
     "spread": [("rms_norm", 128, bf16), ("rms_norm", 256, bf16)],
     "once": [("layer_norm", 128, bf16), ("layer_norm", 512, bf16)],
+    "rounds": [("layer_norm", 64, bf16), ("layer_norm", 256, bf16)],
     "single": [("swiglu", 8, bf16)],
     "wide": [("rms_norm", 128, bf16), ("rms_norm", 256, bf16)],
     "twice": [("layer_norm", 131072, bf16), ("softmax", 65536, f32)],

@@ -7,6 +7,7 @@ several numbers, and many, of which memory has fewer rows at a time, where it is
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from pyptx.device import KIB
@@ -78,16 +79,25 @@ def fastest(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Shape:
 
 def _narrow(op: RowOp, rows: Rows, parts: int) -> cluster.Shape | None:
     """Clusters of few threads, with inputs per column in registers; None without room."""
+    return next(narrow(op, rows, parts, _STAGES, _HELD), None)
+
+
+def narrow(
+    op: RowOp, rows: Rows, parts: int, stages: Iterable[int], held: int
+) -> Iterator[cluster.Shape]:
+    """Clusters of so few threads that `held` registers have a thread's inputs per column.
+
+    With each number of stages that there is room for.
+    """
     teams = rows.device.resident_clusters(parts)
     words = sum(rows.vector(o.dtype).words for o in op.given(COLUMN))
-    threads = [n for n in _FEW if -(-rows.part(parts) // n) * words <= _HELD]
+    threads = [n for n in _FEW if -(-rows.part(parts) // n) * words <= held]
     if teams < rows.alignments or not threads:
-        return None
-    for stages in _STAGES:
-        shape = cluster.Shape(aligned(teams, rows), parts, threads[0], stages, 1, shared=False)
+        return
+    for count in stages:
+        shape = cluster.Shape(aligned(teams, rows), parts, threads[0], count, 1, shared=False)
         if rows.device.allows(cluster.needs(op, rows, shape)):
-            return shape
-    return None
+            yield shape
 
 
 def rate(op: RowOp, rows: Rows, shape: cluster.Shape) -> float:
@@ -95,15 +105,21 @@ def rate(op: RowOp, rows: Rows, shape: cluster.Shape) -> float:
     assert op.statistic is not None
     arrays = [*op.given(ELEMENT), *op.written(ELEMENT)]
     moved = rows.columns * sum(o.dtype.bytes for o in arrays)
-    each, threads = -(-rows.part(shape.parts) // shape.threads), shape.threads / _UNIT
     vector = _VECTOR_OF_32 if rows.group < 8 else _VECTOR
     if shape.shared and any(rows.vector(o.dtype).bytes > PIECE for o in op.given(COLUMN)):
         vector *= _CONFLICT
     besides = _ONE_NUMBER if op.statistic.count == 1 else _SEVERAL
-    row = vector * len(arrays) * each * threads
-    row += besides * (1 - _OF_THREADS + _OF_THREADS * threads)
-    computed = shape.teams * moved / row
+    computed = shape.teams * moved / time_of_row(op, rows, shape, vector, besides)
     read = shape.teams * shape.stages * bytes_read(op, rows)
     waiting = min(1.0, read / (_ON_THEIR_WAY * rows.device.multiprocessors)) ** 0.5
     memory = _MEMORY * rows.device.multiprocessors * _OF_MEMORY[shape.parts] * waiting
     return min(computed, memory) + computed / 1000
+
+
+def time_of_row(
+    op: RowOp, rows: Rows, shape: cluster.Shape, vector: float, besides: float
+) -> float:
+    """Microseconds that threads take for a row; 256 of them `vector` for one each of an array."""
+    arrays = len(op.given(ELEMENT)) + len(op.written(ELEMENT))
+    each, threads = -(-rows.part(shape.parts) // shape.threads), shape.threads / _UNIT
+    return vector * arrays * each * threads + besides * (1 - _OF_THREADS + _OF_THREADS * threads)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from pyptx.device import KIB, WARP
-from pyptx.ops.rowwise import cluster_rates, cluster_registers, measured
+from pyptx.ops.rowwise import cluster_ends, cluster_rates, cluster_registers, measured
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.sizes import MANY, aligned, bytes_read, threads_for
@@ -95,7 +95,7 @@ def _with_ends(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Shape:
             key=lambda each: (each.teams * each.parts, each.shared, -each.parts),
             default=shape,
         )
-    return cluster_registers.with_registers(rows, shape)
+    return cluster_ends.fastest(op, rows, cluster_registers.with_registers(rows, shape))
 
 
 def cluster_of_one_row(op: RowOp, rows: Rows) -> cluster.Shape | None:

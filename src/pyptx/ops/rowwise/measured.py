@@ -24,6 +24,7 @@ class Limits:
     wide            the same rows, of four accesses, have CTAs of 256 threads; of more rows 128
     once            short rows with inputs per column are of CTAs that have them once; of more rows
                     CTAs stay, and load these inputs once
+    rounds          CTAs stay for such rows; of more rows they have them once again
     single          elements that need nothing of their row have CTAs of 256 threads; of more 512
     twice           long rows are read twice, in chunks that all CTAs share
     twice_summed    the same, where there are sums over rows
@@ -64,6 +65,7 @@ class Limits:
     spread: int
     wide: int
     once: int
+    rounds: int
     single: int
     twice: int
     twice_summed: int
@@ -95,7 +97,8 @@ LIMITS: Final = Limits(
     narrow=67108864,
     spread=8388608,
     wide=16777216,
-    once=3145728,
+    once=6291456,
+    rounds=41943040,
     single=8388608,
     twice=11534336,
     twice_summed=11534336,

@@ -1,0 +1,99 @@
+"""Clusters for long rows that begin within a vector, without sums over rows, of 16-bit elements.
+
+All rows of a team are cut alike, so that there are few numbers of teams to choose from. More bytes
+on their way than memory needs make such rows slower: rms_norm 1118 x 120001 bf16 took 142 us on an
+H200 with three rows for each CTA of 16 clusters, and 159 with four. So a CTA holds as few rows as
+suffice.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyptx.device import KIB
+from pyptx.ops.rowwise.cluster_rates import narrow, time_of_row
+from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
+from pyptx.ops.rowwise.partition import Rows
+from pyptx.ops.rowwise.sizes import bytes_read
+from pyptx.ops.rowwise.strategies import cluster
+
+_PARTS: Final = (2, 3, 4, 5, 6, 8, 16)
+"""CTAs of a cluster for a row."""
+
+_STAGES: Final = (3, 4, 8)
+"""Rows that a CTA holds."""
+
+_HELD: Final = 112
+"""Registers of a thread for inputs per column, at most: layer_norm 1118 x 120001 took 154 us with
+88 of them, and 159 with 120."""
+
+_LEAST: Final = 1.02
+"""How many times faster another shape is expected to be, at least."""
+
+# Fitted to 500 shapes for 11 lengths from 33001 to 180001 of layer_norm and rms_norm on an H200.
+# The shapes chosen so take 2.5% more time than the fastest, on average.
+_MEMORY: Final = 29.5 * KIB
+"""Bytes that memory gives and takes in a microsecond, for each SM."""
+
+_ON_THEIR_WAY: Final = 66.4 * KIB
+"""Bytes for each SM that are read at a time, with which it does so."""
+
+_LESS: Final = 0.485
+"""The exponent of the part of them that is read, where that is less."""
+
+_MORE: Final = -0.1
+"""The same where it is more."""
+
+_ODD: Final = 0.97
+"""The part of what memory gives where an odd number of CTAs has a row."""
+
+_VECTOR: Final = 0.0663
+"""Microseconds of 256 threads for a vector of each, and for each array."""
+
+_ONE_NUMBER: Final = 0.1
+"""Microseconds of a row besides, with 256 threads, where its statistic is one number."""
+
+_SEVERAL: Final = 0.642
+"""The same where it is more numbers."""
+
+_SHARP: Final = 6
+"""How sharp the limit is where threads compute as much as memory gives."""
+
+
+def fastest(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Shape:
+    """The shape, or another if that is expected to be faster by 2%.
+
+    layer_norm 1717 x 78125 bf16 took 166 us on an H200 with four CTAs of 512 threads for each row,
+    and 147 with three of 256.
+    """
+    if op.written(COLUMN) or any(o.dtype.bytes != 2 for o in op.given(ELEMENT)):
+        return shape
+    found = [each for parts in _PARTS if (each := _narrow(op, rows, parts)) is not None]
+    best = max(found, key=lambda each: rate(op, rows, each), default=shape)
+    return best if rate(op, rows, best) > _LEAST * rate(op, rows, shape) else shape
+
+
+def _narrow(op: RowOp, rows: Rows, parts: int) -> cluster.Shape | None:
+    """Clusters of few threads that hold as few rows as suffice; None without room."""
+    shapes = list(narrow(op, rows, parts, _STAGES, _HELD))
+    enough = [each for each in shapes if _on_their_way(op, rows, each) >= 1]
+    return next(iter(enough + shapes[-1:]), None)
+
+
+def _on_their_way(op: RowOp, rows: Rows, shape: cluster.Shape) -> float:
+    """Bytes that are read at a time, over those that memory needs."""
+    read = shape.teams * shape.stages * bytes_read(op, rows)
+    return read / (_ON_THEIR_WAY * rows.device.multiprocessors)
+
+
+def rate(op: RowOp, rows: Rows, shape: cluster.Shape) -> float:
+    """Bytes that are read and written in a microsecond."""
+    assert op.statistic is not None
+    moved = rows.columns * sum(o.dtype.bytes for o in [*op.given(ELEMENT), *op.written(ELEMENT)])
+    besides = _ONE_NUMBER if op.statistic.count == 1 else _SEVERAL
+    computed = shape.teams * moved / time_of_row(op, rows, shape, _VECTOR, besides)
+    read = _on_their_way(op, rows, shape)
+    memory = _MEMORY * rows.device.multiprocessors * read ** (_LESS if read < 1 else _MORE)
+    if shape.parts % 2:
+        memory *= _ODD
+    return (computed**-_SHARP + memory**-_SHARP) ** (-1 / _SHARP)
