@@ -24,8 +24,8 @@ class Limits:
     wide            the same rows, of four accesses, have CTAs of 256 threads; of more rows 128
     once            short rows with inputs per column are of CTAs that have them once; of more rows
                     CTAs stay, and load these inputs once
-    rounds          CTAs stay for such rows, of up to two vectors of a thread; of more rows they
-                    have them once again
+    rounds          CTAs stay for such rows; of more rows they have them once again, four accesses
+                    of a thread
     single          elements that need nothing of their row have CTAs of 256 threads; of more 512
     twice           long rows are read twice, in chunks that all CTAs share
     twice_summed    the same, where there are sums over rows

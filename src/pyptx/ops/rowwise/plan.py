@@ -93,10 +93,11 @@ def _without_sums(op: RowOp, rows: Rows) -> Operation:
     if shape is None:
         return found
     ctas, size = _ROUNDS * rows.device.multiprocessors, sizes.bytes_read(op, rows)
-    many: Operation = subwarp.independent(op, rows, shape, ctas=ctas)
-    if rows.divided().groups <= 2 * WARP:
-        many = either(op, rows, measured.LIMITS.rounds // size, many, found)
-    return either(op, rows, measured.LIMITS.once // size, found, many)
+    some = subwarp.independent(op, rows, shape, ctas=ctas)
+    wide = replace(sizes.subwarp_shape(rows, 4), threads=shape.threads)
+    many = subwarp.independent(op, rows, wide)
+    few = either(op, rows, measured.LIMITS.once // size, found, some)
+    return either(op, rows, measured.LIMITS.rounds // size, few, many)
 
 
 def _rounds_shape(op: RowOp, rows: Rows) -> subwarp.Shape | None:
@@ -104,8 +105,8 @@ def _rounds_shape(op: RowOp, rows: Rows) -> subwarp.Shape | None:
 
     CTAs that have a row once load as many bytes per column as of the row, or twice as many: with
     two inputs per column, 16384 x 512 bf16 took 11.0 us on an H200, and takes 9.8 so. Of light
-    formulas more of them fit that wait for less. Of many more rows, of up to two vectors of a
-    thread, they are slower: 1048576 x 64 bf16 took 69 us, and 64 by CTAs that have a row once.
+    formulas more of them fit that wait for less. Of many more rows they are slower: 1048576 x 64
+    bf16 took 69 us so, and 64 by CTAs that have a row once.
     """
     several = len(op.given(ELEMENT)) > 1 or sizes.widest(op) > 2
     if op.is_light or op.statistic is None or op.span is not None or several:
