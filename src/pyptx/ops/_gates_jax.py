@@ -15,6 +15,7 @@ from pyptx.ops import _jax as shell
 from pyptx.ops._gates import Activation, Gate, GateGradient, row_of
 from pyptx.ops._gates_one import GateOfOne, kernel_of
 from pyptx.ops.rowwise import plan
+from pyptx.ops.rowwise.checks import check_length
 
 _jax: Any = jax  # for what JAX annotates in part
 
@@ -102,6 +103,8 @@ def _call_of_one(
 ) -> Any:
     shell.check_targets(name, where)
     dtype = shell.check_array("gate", x, name, where)
+    if x.ndim:
+        check_length(name, x.shape[-1], where)
     if x.ndim == 0 or x.shape[-1] % 2:
         raise CallError(
             f"gate has shape {tuple(x.shape)}, and {name} of one array takes (..., 2 n)",

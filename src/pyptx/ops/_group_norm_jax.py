@@ -17,6 +17,7 @@ from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
 from pyptx.ops._group_norm import ChannelMoments, ChannelNorm, ChannelNormGradient, ChannelSums
 from pyptx.ops.rowwise import plan
+from pyptx.ops.rowwise.checks import check_length
 from pyptx.types import DType
 
 _jax: Any = jax  # for what JAX annotates in part
@@ -131,6 +132,7 @@ def _checked(
         note = ("legal", f"1 to {x.ndim - 1}, or -1 to {1 - x.ndim}")
     if problem is None:
         channels = x.shape[axis]
+        check_length(name, channels, where)
         groups = channels if groups is None else groups
         if not _is_integer(groups) or groups < 1 or channels % groups:
             problem = f"num_groups is {groups!r} and must divide the {channels} channels of x"

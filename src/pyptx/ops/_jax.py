@@ -17,6 +17,7 @@ from pyptx._runtime import targets
 from pyptx._source import SourceLocation
 from pyptx.ops.rowwise import plan
 from pyptx.ops.rowwise.arithmetic import problem_of
+from pyptx.ops.rowwise.checks import check_length
 from pyptx.types import DType, bf16, f16, f32, f64
 
 _jax: Any = jax  # for what JAX annotates in part
@@ -58,8 +59,10 @@ def check_array(
 
 
 def check_rows(x: Any, rank: int, operation: str, where: SourceLocation, name: str = "x") -> None:
-    """Raises CallError where rows are too many, or have no elements."""
+    """Raises CallError where rows are too many, or have no elements or no known length."""
     lead = tuple(x.shape[: x.ndim - rank])
+    for size in x.shape[x.ndim - rank :]:
+        check_length(operation, size, where)
     if 0 in x.shape[x.ndim - rank :]:
         raise CallError(
             f"{name} has shape {tuple(x.shape)}, and {operation} of a row without elements is none",

@@ -14,6 +14,7 @@ from pyptx._source import SourceLocation, call_site
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
 from pyptx.ops._rope import Rope, frequencies, kernel_of
+from pyptx.ops.rowwise.checks import check_length
 
 _jax: Any = jax  # for what JAX annotates in part
 
@@ -55,6 +56,8 @@ def checked(q: Any, k: Any, positions: Any, interleaved: object, where: SourceLo
             location=where,
             notes=(("help", "k.astype(q.dtype)"),),
         )
+    for size in (*q.shape[-2:], *k.shape[-2:]):
+        check_length("rope", size, where)
     problem = None
     if q.ndim < 2 or q.shape[-1] % 2 or 0 in q.shape[-2:]:
         problem = f"q has shape {tuple(q.shape)}, and rope takes (..., heads, D) with D even"

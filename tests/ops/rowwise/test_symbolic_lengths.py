@@ -41,8 +41,14 @@ CASES = {
     "add_rms_norm": (lambda x, w: ops.add_rms_norm(x, x, w), (X, array(N)), "add_rms_norm", "n"),
     "softmax": (lambda x: ops.softmax(x), (X,), "softmax", "n"),
     "cross_entropy": (lambda x, i: ops.cross_entropy(x, i), (X, INDICES), "cross_entropy", "n"),
-    "quantize": (lambda x: ops.quantize(x, "int8"), (X,), "quantize_row", "n"),
+    "quantize": (lambda x: ops.quantize(x, "int8"), (X,), "quantize", "n"),
     "group_norm": (lambda x: ops.group_norm(x, 2), (array(B, 8, N),), "channel_moments", "n"),
+    "channels": (lambda x: ops.group_norm(x, 2), (array(B, N, 8),), "group_norm", "n"),
+    "swiglu of one": (lambda x: ops.swiglu(x), (array(B, 2 * N),), "swiglu", "2*n"),
+    "top_k": (lambda x: ops.top_k(x, 2), (X,), "top_k", "n"),
+    "argmax": (lambda x: ops.argmax(x), (X,), "argmax", "n"),
+    "rope": (lambda q, i: ops.rope(q, q, i), (array(B, 2, N), INDICES), "rope", "n"),
+    "heads": (lambda q, i: ops.rope(q, q, i), (array(B, N, 8), INDICES), "rope", "n"),
     "an operation": (lambda x: plan.operation(Twice(2 * N), (N, 2))(x), (X,), "twice", "n"),
 }
 

@@ -266,14 +266,7 @@ def _check_rows(op: RowOp, shape: object, where: SourceLocation) -> None:
         )
     sizes = cast("tuple[object, ...]", shape)
     for size in (*sizes, op.columns):
-        if not _is_known(size):
-            raise CallError(
-                f"rows of {op.name} have the length {size}, which is no integer",
-                location=where,
-                notes=(
-                    ("help", "kernels are made for a length; the number of rows may be a symbol"),
-                ),
-            )
+        check_length(op.name, size, where)
     columns = math.prod(cast("tuple[int, ...]", shape))
     if columns != op.columns:
         raise CallError(
@@ -288,13 +281,16 @@ def _check_rows(op: RowOp, shape: object, where: SourceLocation) -> None:
         )
 
 
-def _is_known(size: object) -> bool:
-    """Whether a size is an integer: one of `jax.export.symbolic_shape` is none."""
+def check_length(name: str, size: object, where: SourceLocation) -> None:
+    """Raises CallError for a row's length that is no integer, as of `jax.export.symbolic_shape`."""
     try:
         operator.index(cast("SupportsIndex", size))
     except TypeError:
-        return False
-    return True
+        raise CallError(
+            f"rows of {name} have the length {size}, which is no integer",
+            location=where,
+            notes=(("help", "kernels are made for a length; the number of rows may be a symbol"),),
+        ) from None
 
 
 def _check_results(op: RowOp, results: object, where: SourceLocation) -> None:
