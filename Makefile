@@ -149,7 +149,7 @@ bench: $(READY)
 	$(PY) benchmarks/run.py $(ARGS)
 
 tune: $(READY)
-	$(PY) benchmarks/run.py --only matmul_shapes row_limits
+	$(PY) benchmarks/run.py --only matmul_shapes --only row_limits --only row_clusters
 	$(PY) tools/tune_matmul.py
 	$(PY) tools/tune_rowwise.py
 

@@ -32,7 +32,7 @@ from pyptx.ops._cross_entropy import CrossEntropy, CrossEntropyGradient
 from pyptx.ops._gates import Gate
 from pyptx.ops._layer_norm import LayerNorm, LayerNormGradient
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
-from pyptx.ops._softmax import Softmax
+from pyptx.ops._softmax import Softmax, SoftmaxGradient
 from pyptx.ops.rowwise import cluster_sizes, measured, plan, sizes
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, RowOp
 from pyptx.ops.rowwise.partition import Rows
@@ -60,6 +60,7 @@ MAKE: Final[dict[str, Callable[[int, DType], RowOp]]] = {
     "layer_norm_gradient": lambda n, x: LayerNormGradient(n, x, x, x, x),
     "add_rms_norm": lambda n, x: AddNorm(n, RmsNorm(n, x, x, EPS), x, x),
     "softmax": Softmax,
+    "softmax_gradient": SoftmaxGradient,
     "cross_entropy": CrossEntropy,
     "cross_entropy_gradient": CrossEntropyGradient,
     "swiglu": lambda n, x: Gate(n, "silu", x),

@@ -43,6 +43,7 @@ GPU_PARTS: Final = {
     "row_sweep": ("jax", "torch"),
     "row_floors": ("jax", "torch"),
     "row_limits": ("jax", "torch"),
+    "row_clusters": ("jax", "torch"),
     "matmul_table": ("jax", "torch"),
     "matmul_sweep": ("jax", "torch"),
     "matmul_power": ("jax", "torch"),

@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import Final
 
 from pyptx.device import KIB
-from pyptx.ops.rowwise.cluster_rates import narrow, time_of_row
+from pyptx.ops.rowwise import measured
+from pyptx.ops.rowwise.cluster_rates import Work, narrow
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
-from pyptx.ops.rowwise.sizes import bytes_read
 from pyptx.ops.rowwise.strategies import cluster
 
 _PARTS: Final = (2, 3, 4, 5, 6, 8, 16)
@@ -29,36 +29,13 @@ _HELD: Final = 112
 88 of them, and 159 with 120."""
 
 _LEAST: Final = 1.02
-"""How many times faster another shape is expected to be, at least."""
+"""How many times faster another shape is expected to be, at least.
 
-# Fitted to 500 shapes for 11 lengths from 33001 to 180001 of layer_norm and rms_norm on an H200.
-# The shapes chosen so take 2.5% more time than the fastest, on average.
-_MEMORY: Final = 29.5 * KIB
-"""Bytes that memory gives and takes in a microsecond, for each SM."""
+The rates were fitted to 500 shapes for 11 lengths from 33001 to 180001 of layer_norm and rms_norm
+on an H200. The shapes chosen so take 2.5% more time than the fastest, on average."""
 
-_ON_THEIR_WAY: Final = 66.4 * KIB
-"""Bytes for each SM that are read at a time, with which it does so."""
-
-_OF_TWO_ARRAYS: Final = 80 * KIB
-"""The same where two arrays are read."""
-
-_LESS: Final = 0.485
-"""The exponent of the part of them that is read, where that is less."""
-
-_MORE: Final = -0.1
-"""The same where it is more."""
-
-_ODD: Final = 0.97
-"""The part of what memory gives where an odd number of CTAs has a row."""
-
-_VECTOR: Final = 0.0663
-"""Microseconds of 256 threads for a vector of each, and for each array."""
-
-_ONE_NUMBER: Final = 0.1
-"""Microseconds of a row besides, with 256 threads, where its statistic is one number."""
-
-_SEVERAL: Final = 0.642
-"""The same where it is more numbers."""
+_OF_TWO_ARRAYS: Final = 80
+"""KiB for each SM that are read at a time where two arrays are, at least."""
 
 _SHARP: Final = 6
 """How sharp the limit is where threads compute as much as memory gives."""
@@ -83,7 +60,8 @@ def fastest(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Shape:
 def _narrow(op: RowOp, rows: Rows, parts: int) -> cluster.Shape | None:
     """Clusters of few threads that hold as few rows as suffice; None without room."""
     shapes = list(narrow(op, rows, parts, _STAGES, _HELD))
-    enough = [each for each in shapes if _on_their_way(op, rows, each) >= _ON_THEIR_WAY]
+    least = measured.END_RATES.on_their_way
+    enough = [each for each in shapes if Work.of(op, rows, each).on_their_way() >= least]
     return next(iter(enough + shapes[-1:]), None)
 
 
@@ -93,23 +71,23 @@ def _with_few_rows(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Shape
     The gradient of softmax 2670 x 50257 bf16 took 233 us on an H200 with four, and 210 with three.
     """
     shapes = (replace(shape, stages=count) for count in range(min(_STAGES), shape.stages))
-    enough = (each for each in shapes if _on_their_way(op, rows, each) >= _OF_TWO_ARRAYS)
-    return next(enough, shape)
-
-
-def _on_their_way(op: RowOp, rows: Rows, shape: cluster.Shape) -> float:
-    """Bytes that are read at a time, for each SM."""
-    return shape.teams * shape.stages * bytes_read(op, rows) / rows.device.multiprocessors
+    return next(
+        (each for each in shapes if Work.of(op, rows, each).on_their_way() >= _OF_TWO_ARRAYS), shape
+    )
 
 
 def rate(op: RowOp, rows: Rows, shape: cluster.Shape) -> float:
     """Bytes that are read and written in a microsecond."""
-    assert op.statistic is not None
-    moved = rows.columns * sum(o.dtype.bytes for o in [*op.given(ELEMENT), *op.written(ELEMENT)])
-    besides = _ONE_NUMBER if op.statistic.count == 1 else _SEVERAL
-    computed = shape.teams * moved / time_of_row(op, rows, shape, _VECTOR, besides)
-    read = _on_their_way(op, rows, shape) / _ON_THEIR_WAY
-    memory = _MEMORY * rows.device.multiprocessors * read ** (_LESS if read < 1 else _MORE)
-    if shape.parts % 2:
-        memory *= _ODD
+    return expected(Work.of(op, rows, shape), measured.END_RATES)
+
+
+def expected(work: Work, rates: measured.EndRates) -> float:
+    """The same of what was measured: a little less than threads and memory each give."""
+    besides = rates.one_number if work.numbers == 1 else rates.several
+    computed = work.computed(rates.vector, besides, rates.of_threads)
+    read = work.on_their_way() / rates.on_their_way
+    memory = rates.memory * KIB * work.multiprocessors
+    memory *= read**rates.less if read < 1 else read**-rates.more
+    if work.parts % 2:
+        memory *= rates.odd
     return (computed**-_SHARP + memory**-_SHARP) ** (-1 / _SHARP)

@@ -2,15 +2,18 @@
 
 A row of a team takes as long as its vectors, and as its statistic, which goes from thread to thread
 and from CTA to CTA whatever the row's length. So few CTAs for a row are faster where a statistic is
-several numbers, and many, of which memory has fewer rows at a time, where it is one.
+several numbers, and many, of which memory has fewer rows at a time, where it is one. The rates are
+in `measured`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from pyptx.device import KIB
+from pyptx.ops.rowwise import measured
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.sizes import aligned, bytes_read
@@ -24,7 +27,7 @@ _FEW: Final = (256, 352)
 """Of a CTA: so few have registers for inputs per column, and their statistics are soon added."""
 
 _UNIT: Final = 256
-"""Threads of which the times below are."""
+"""Threads of which the measured times are."""
 
 _STAGES: Final = (8, 4, 3)
 """Rows that a CTA holds. Of 512 threads, some took 10% more time with five than with four."""
@@ -33,37 +36,71 @@ _HELD: Final = 128
 """Registers of a thread for inputs per column, at most."""
 
 _LEAST: Final = 1.05
-"""How many times faster another shape is expected to be, at least: the rates are off by some 3%."""
+"""How many times faster another shape is expected to be, at least: the rates are off by some 3%.
 
-# Fitted to 1500 shapes for 41 lengths from 32768 to 262144, of norms and the gradient of softmax on
-# an H200. The shapes chosen so take 1.2% more time than the fastest, on average, and 8% at most.
-_MEMORY: Final = 31.1 * KIB
-"""Bytes that memory gives and takes in a microsecond, for each SM."""
-
-_OF_MEMORY: Final = {2: 0.97, 4: 0.957, 8: 0.976, 16: 1.0}
-"""The part of that, by the CTAs of a row: the fewer rows at a time, the better."""
-
-_ON_THEIR_WAY: Final = 84.4 * KIB
-"""Bytes for each SM that are read at a time, at least, or memory waits."""
-
-_VECTOR: Final = 0.0266
-"""Microseconds of 256 threads for a vector of each, of 16 bits, and for each array."""
-
-_VECTOR_OF_32: Final = 0.016
-"""The same of 32 bits, which are half as many elements."""
+They were fitted to 1500 shapes for 41 lengths from 32768 to 262144, of norms and the gradient of
+softmax on an H200. The shapes chosen so take 1.2% more time than the fastest, on average, and 8% at
+most."""
 
 _CONFLICT: Final = 2
-"""How many times longer that is where threads read 32 bytes each of an input per column from shared
-memory, two wavefronts for one: weights in f32 of 16-bit elements."""
+"""How many times longer a vector takes where threads read 32 bytes each of an input per column from
+shared memory, two wavefronts for one: weights in f32 of 16-bit elements."""
 
-_ONE_NUMBER: Final = 0.55
-"""Microseconds of a row besides, with 256 threads, where its statistic is one number."""
 
-_SEVERAL: Final = 1.11
-"""The same where it is more numbers."""
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What the time of rows depends on.
 
-_OF_THREADS: Final = 0.29
-"""The part of that time that grows with the number of threads."""
+    teams, parts, threads, stages
+                     of the clusters
+    multiprocessors  of the device
+    vectors          of a row that a thread has of each array, at most
+    arrays           that are read and written
+    moved            bytes of a row in all of these
+    read             bytes of a row in those that are read
+    numbers          of the statistic
+    wide             whether elements have 32 bits or more
+    conflict         whether threads read 32 bytes each of an input per column from shared memory
+    """
+
+    teams: int
+    parts: int
+    threads: int
+    stages: int
+    multiprocessors: int
+    vectors: int
+    arrays: int
+    moved: int
+    read: int
+    numbers: int
+    wide: bool
+    conflict: bool
+
+    @staticmethod
+    def of(op: RowOp, rows: Rows, shape: cluster.Shape) -> Work:
+        """That of an operation's rows by clusters of a shape."""
+        assert op.statistic is not None
+        arrays = [*op.given(ELEMENT), *op.written(ELEMENT)]
+        wide_columns = any(rows.vector(o.dtype).bytes > PIECE for o in op.given(COLUMN))
+        return Work(
+            shape.teams, shape.parts, shape.threads, shape.stages, rows.device.multiprocessors,
+            vectors=-(-rows.part(shape.parts) // shape.threads), arrays=len(arrays),
+            moved=rows.columns * sum(o.dtype.bytes for o in arrays), read=bytes_read(op, rows),
+            numbers=op.statistic.count, wide=rows.group < 8,
+            conflict=shape.shared and wide_columns,
+        )  # fmt: skip
+
+    def computed(self, vector: float, besides: float, of_threads: float) -> float:
+        """Bytes that threads compute in a microsecond; 256 of them take `vector` for one each of an
+        array, and `besides` for a row."""
+        threads = self.threads / _UNIT
+        row = vector * self.arrays * self.vectors * threads
+        row += besides * (1 - of_threads + of_threads * threads)
+        return self.teams * self.moved / row
+
+    def on_their_way(self) -> float:
+        """KiB that are read at a time, for each SM."""
+        return self.teams * self.stages * self.read / (KIB * self.multiprocessors)
 
 
 def fastest(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Shape:
@@ -102,24 +139,16 @@ def narrow(
 
 def rate(op: RowOp, rows: Rows, shape: cluster.Shape) -> float:
     """Bytes that are read and written in a microsecond."""
-    assert op.statistic is not None
-    arrays = [*op.given(ELEMENT), *op.written(ELEMENT)]
-    moved = rows.columns * sum(o.dtype.bytes for o in arrays)
-    vector = _VECTOR_OF_32 if rows.group < 8 else _VECTOR
-    if shape.shared and any(rows.vector(o.dtype).bytes > PIECE for o in op.given(COLUMN)):
-        vector *= _CONFLICT
-    besides = _ONE_NUMBER if op.statistic.count == 1 else _SEVERAL
-    computed = shape.teams * moved / time_of_row(op, rows, shape, vector, besides)
-    read = shape.teams * shape.stages * bytes_read(op, rows)
-    waiting = min(1.0, read / (_ON_THEIR_WAY * rows.device.multiprocessors)) ** 0.5
-    memory = _MEMORY * rows.device.multiprocessors * _OF_MEMORY[shape.parts] * waiting
+    return expected(Work.of(op, rows, shape), measured.RATES)
+
+
+def expected(work: Work, rates: measured.Rates) -> float:
+    """The same of what was measured: whichever of threads and memory gives less."""
+    vector = rates.vector_of_32 if work.wide else rates.vector
+    besides = rates.one_number if work.numbers == 1 else rates.several
+    computed = work.computed(vector * _CONFLICT if work.conflict else vector, besides,
+                             rates.of_threads)  # fmt: skip
+    parts = {2: rates.of_two, 4: rates.of_four, 8: rates.of_eight, 16: rates.of_sixteen}
+    waiting = min(1.0, work.on_their_way() / rates.on_their_way) ** 0.5
+    memory = rates.memory * KIB * work.multiprocessors * parts[work.parts] * waiting
     return min(computed, memory) + computed / 1000
-
-
-def time_of_row(
-    op: RowOp, rows: Rows, shape: cluster.Shape, vector: float, besides: float
-) -> float:
-    """Microseconds that threads take for a row; 256 of them `vector` for one each of an array."""
-    arrays = len(op.given(ELEMENT)) + len(op.written(ELEMENT))
-    each, threads = -(-rows.part(shape.parts) // shape.threads), shape.threads / _UNIT
-    return vector * arrays * each * threads + besides * (1 - _OF_THREADS + _OF_THREADS * threads)

@@ -1,6 +1,7 @@
 """Up to which sizes one kernel of a row-wise operation is quicker than another, as measured.
 
-`make tune` measures both kernels on the sides of each limit and writes the numbers below.
+`make tune` measures both kernels on the sides of each limit, and clusters of many shapes, and
+writes the numbers below.
 """
 
 from __future__ import annotations
@@ -90,6 +91,62 @@ class Limits:
     held_regular: int
 
 
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What long rows that are whole vectors take by clusters, without sums over rows.
+
+    memory          KiB that memory gives and takes in a microsecond, for each SM
+    of_two, of_four, of_eight, of_sixteen
+                    the part of it that rows of so many CTAs get: the fewer rows at a time, the more
+    on_their_way    KiB for each SM that are read at a time, at least, or memory waits
+    vector          microseconds of 256 threads for a vector of each, of 16 bits, and for each array
+    vector_of_32    the same of 32 bits, which are half as many elements
+    one_number      microseconds of a row besides, with 256 threads, where its statistic is one
+                    number
+    several         the same where it is more numbers
+    of_threads      the part of that time that grows with the number of threads
+    """
+
+    memory: float
+    of_two: float
+    of_four: float
+    of_eight: float
+    of_sixteen: float
+    on_their_way: float
+    vector: float
+    vector_of_32: float
+    one_number: float
+    several: float
+    of_threads: float
+
+
+@dataclass(frozen=True, slots=True)
+class EndRates:
+    """The same of rows of 16 bits that begin within a vector.
+
+    memory          KiB that memory gives and takes in a microsecond, for each SM
+    odd             the part of it where an odd number of CTAs has a row
+    on_their_way    KiB for each SM that are read at a time, with which it does so
+    less            the exponent of the part of them that is read, where that is less
+    more            how fast it falls where that is more: the exponent's negative
+    vector          microseconds of 256 threads for a vector of each, and for each array
+    one_number      microseconds of a row besides, with 256 threads, where its statistic is one
+                    number
+    several         the same where it is more numbers
+    of_threads      the part of that time that grows with the number of threads
+    """
+
+    memory: float
+    odd: float
+    on_their_way: float
+    less: float
+    more: float
+    vector: float
+    one_number: float
+    several: float
+    of_threads: float
+
+
 DEVICE: Final = "NVIDIA H200"
 
 LIMITS: Final = Limits(
@@ -121,4 +178,30 @@ LIMITS: Final = Limits(
     held_between=200,
     held_wide=1024,
     held_regular=2048,
+)
+
+RATES: Final = Rates(
+    memory=31.1,
+    of_two=0.97,
+    of_four=0.957,
+    of_eight=0.976,
+    of_sixteen=1.0,
+    on_their_way=84.4,
+    vector=0.0266,
+    vector_of_32=0.016,
+    one_number=0.55,
+    several=1.11,
+    of_threads=0.29,
+)
+
+END_RATES: Final = EndRates(
+    memory=29.5,
+    odd=0.97,
+    on_their_way=66.4,
+    less=0.485,
+    more=0.1,
+    vector=0.0663,
+    one_number=0.1,
+    several=0.642,
+    of_threads=0.29,
 )

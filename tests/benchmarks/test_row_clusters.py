@@ -1,0 +1,238 @@
+"""`make tune`: the rates of clusters, from what many shapes of them took."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import random
+import re
+import runpy
+import shlex
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import pyptx
+from pyptx import device
+from pyptx._target import Target
+from pyptx.ops.rowwise import cluster_ends, cluster_rates, measured
+from pyptx.ops.rowwise.cluster_rates import Work
+from pyptx.ops.rowwise.strategies import cluster
+from pyptx.types import bf16
+
+ROOT = Path(__file__).parents[2]
+H200 = device.of(Target.parse("sm_90a"))
+
+
+def loaded(name: str, path: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look for it there
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def tune() -> ModuleType:
+    return loaded("tune_rowwise", "tools/tune_rowwise.py")
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[ModuleType]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "benchmarks"))
+        yield loaded("row_clusters", "benchmarks/row_clusters.py")
+
+
+# ---- what is measured ----------------------------------------------------------------------------
+
+
+def test_every_case_has_shapes_that_fit(bench):
+    """Of both kinds of rows there are enough to fit rates to; each shape is legal."""
+    counts = {True: 0, False: 0}
+    for case in bench.cases():
+        rows = bench.rows_of(case.op, case.columns, H200)
+        found = list(bench.shapes(case.op, rows))
+        assert len(found) == len(set(found)) >= 3
+        for shape in found:
+            assert H200.allows(cluster.needs(case.op, rows, shape))
+            assert shape.teams % rows.alignments == 0
+        assert len({bench.named(shape) for shape in found}) == len(found)
+        counts[rows.aligned] += len(found)
+    assert min(counts.values()) > 300
+
+
+def test_what_is_chosen_is_among_them(bench):
+    """But for shapes with other threads: a rate says nothing of what is not measured."""
+    for case in bench.cases():
+        rows = bench.rows_of(case.op, case.columns, H200)
+        fastest = cluster_rates.fastest if rows.aligned else cluster_ends.fastest
+        for given in bench.shapes(case.op, rows):
+            assert fastest(case.op, rows, given) in list(bench.shapes(case.op, rows))
+
+
+def test_a_case_is_measured(bench, monkeypatch):
+    """At a size that the emulator takes; a shape with another result is noticed."""
+    case = bench.Point("row_clusters", "layer_norm", bf16, 2057, 9, 2057)
+    shapes = [cluster.Shape(8, 2, threads, 3, 1, shared=False) for threads in (64, 96)]
+    monkeypatch.setattr(bench, "shapes", lambda op, rows: iter(shapes))
+    activity = importlib.import_module("chrome_trace").Activity
+
+    def timed(calls: Any, count: int, *, warm: int) -> Any:
+        assert list(calls) == shapes
+        assert (count, warm) == (bench.CALLS, bench.WARM)
+        return {s: [[activity("kernel", 0.0, 5.0 + i, 1)]] * count for i, s in enumerate(calls)}
+
+    with pyptx.target("sm_90a"):
+        first, second = bench._measured(case, H200, timed)
+    assert (first.median, second.median) == (5.0, 6.0)
+    assert first.name == "layer_norm 9 x 2057 bf16: 8 x 2 x 64, 3 rows, registers"
+    rows = bench.rows_of(case.op, 2057, H200)
+    work = Work.of(case.op, rows, shapes[0])
+    assert {name: first.notes[name] for name in asdict(work)} == asdict(work)
+    assert first.notes["ends"] is True
+    json.dumps(first.notes)
+    monkeypatch.setattr(bench, "same", lambda *_: (_ for _ in ()).throw(RuntimeError("disagree")))
+    with pyptx.target("sm_90a"), pytest.raises(RuntimeError, match="disagree"):
+        list(bench._measured(case, H200, timed))
+
+
+# ---- what becomes of it --------------------------------------------------------------------------
+
+KINDS = {
+    "rates": (measured.RATES, cluster_rates.expected, False),
+    "rates of ends": (measured.END_RATES, cluster_ends.expected, True),
+}
+
+
+def readings(tune, bench, rates, expected, ends, noise=0.0, seed=0):
+    """As of a GPU with these rates."""
+    draw = random.Random(seed)
+    found = []
+    for case in bench.cases():
+        rows = bench.rows_of(case.op, case.columns, H200)
+        if rows.aligned == ends:
+            continue
+        for shape in bench.shapes(case.op, rows):
+            work = Work.of(case.op, rows, shape)
+            rate = expected(work, rates) * (1 + draw.uniform(-noise, noise))
+            found.append(tune.Reading(f"{case.name} {case.columns} {case.dtype}", work, rate))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", KINDS)
+def test_rates_of_another_gpu_are_found(tune, bench, kind, seed):
+    """With them shapes are chosen that lose nearly nothing; with those before they lose more."""
+    before, expected, ends = KINDS[kind]
+    draw = random.Random(seed)
+    other = replace(
+        before, memory=1.6 * before.memory, vector=before.vector * draw.uniform(0.8, 1.2),
+        one_number=before.one_number * draw.uniform(3, 4), several=before.several * 3,
+        on_their_way=before.on_their_way * draw.uniform(1.3, 1.7),
+    )  # fmt: skip
+    given = readings(tune, bench, other, expected, ends, noise=0.01, seed=seed)
+    made = tune.fitted(given, before, expected)
+    assert type(made) is type(before)
+    lost = tune.time_lost(given, made, expected)
+    assert lost <= tune.time_lost(given, other, expected) + 0.005
+    assert lost < tune.time_lost(given, before, expected) - 0.05
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rates_that_choose_as_well_stay(tune, bench, kind):
+    before, expected, ends = KINDS[kind]
+    given = readings(tune, bench, before, expected, ends, noise=0.02)
+    assert tune.fitted(given, before, expected) == before
+    assert tune.fitted([], before, expected) == before
+    assert tune.time_lost([], before, expected) == 0
+
+
+def test_what_is_lost(tune, bench):
+    """Of a case in which the shape that is expected to be fastest takes a quarter more time."""
+    before, expected, _ = KINDS["rates"]
+    given = readings(tune, bench, before, expected, ends=False)
+    own = [reading for reading in given if reading.case == given[0].case]
+    chosen = max(own, key=lambda reading: expected(reading.work, before))
+    slower = [replace(r, rate=r.rate / 1.25) if r == chosen else replace(r, rate=1.0) for r in own]
+    one = next(i for i, reading in enumerate(own) if reading != chosen)
+    slower[one] = replace(slower[one], rate=chosen.rate)
+    assert tune.time_lost(slower, before, expected) == pytest.approx(0.25)
+
+
+def test_measurements_become_readings(tune):
+    """The last round of teams counts as a whole one."""
+    work = {field.name: 2 for field in fields(Work)} | {"moved": 1000, "teams": 8}
+    notes = {"operation": "rms_norm", "rows": 9, "columns": 33001, "dtype": "bf16", "ends": True}
+    record = {"measurements": [{"median": 4.0, "notes": {**notes, **work}}]}
+    expected = tune.Reading("rms_norm 9 x 33001 bf16", Work(**work), 16 * 1000 / 4.0)
+    assert tune.readings(record, ends=True) == [expected]
+    assert tune.readings(record, ends=False) == []
+
+
+def test_the_module_that_is_written_has_the_rates(tune, bench, tmp_path, monkeypatch, capsys):
+    """Both kinds, with the limits as they are."""
+    before, expected, _ = KINDS["rates"]
+    other = replace(before, memory=60.0, several=4.0, one_number=2.5)
+    target = tmp_path / "measured.py"
+    target.write_text(tune.TARGET.read_text())
+    monkeypatch.setattr(tune, "TARGET", target)
+    given = readings(tune, bench, other, expected, ends=False)
+    measurements = [
+        {
+            "median": math.ceil(1000 / r.work.teams) * r.work.teams * r.work.moved / r.rate,
+            "notes": {
+                "operation": r.case, "rows": 1000, "columns": 0, "dtype": "", "ends": False,
+                **asdict(r.work),
+            },
+        }
+        for r in given
+    ]  # fmt: skip
+    record = tmp_path / "row_clusters-other.json"
+    record.write_text(
+        json.dumps(
+            {
+                "part": "row_clusters",
+                "device": {"name": "NVIDIA Other"},
+                "measurements": measurements,
+            }
+        )
+    )
+    monkeypatch.setattr(sys, "argv", ["tune_rowwise.py", str(record)])
+    tune.main()
+    namespace = runpy.run_path(str(target), run_name="pyptx._written")
+    assert namespace["DEVICE"] == "NVIDIA Other"
+    assert asdict(namespace["LIMITS"]) == asdict(measured.LIMITS)
+    assert asdict(namespace["END_RATES"]) == asdict(measured.END_RATES)
+    made = measured.Rates(**asdict(namespace["RATES"]))
+    assert tune.time_lost(given, made, expected) < 0.005 < tune.time_lost(given, before, expected)
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in said] == ["Rates", "EndRates"]
+
+
+def test_text_of_the_rates_as_they_are(tune):
+    text = tune.TARGET.read_text()
+    for numbers in (measured.LIMITS, measured.RATES, measured.END_RATES):
+        assert tune.with_numbers(text, numbers) == text
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+def test_commands_of_the_makefile_are_understood(bench, monkeypatch):
+    """Every line that runs benchmarks/run.py: `make tune` had options that it does not take."""
+    run = loaded("run_of_benchmarks", "benchmarks/run.py")
+    lines = re.findall(r"benchmarks/run\.py(.*)", (ROOT / "Makefile").read_text())
+    assert any("row_clusters" in line for line in lines)
+    for line in lines:
+        words = shlex.split(line.replace("$(ARGS)", ""))
+        given = run.arguments().parse_args(words)
+        assert set(given.only or ()) <= set(run.PARTS)
