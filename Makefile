@@ -148,10 +148,12 @@ gpu-products: $(READY)
 bench: $(READY)
 	$(PY) benchmarks/run.py $(ARGS)
 
+# In a folder of its own: benchmarks/results has those of other GPUs.
+TUNED := build/tune
 tune: $(READY)
-	$(PY) benchmarks/run.py --only matmul_shapes --only row_limits --only row_clusters
-	$(PY) tools/tune_matmul.py
-	$(PY) tools/tune_rowwise.py
+	$(PY) benchmarks/run.py --only matmul_shapes --only row_limits --only row_clusters --out $(TUNED)
+	$(PY) tools/tune_matmul.py $(TUNED)/matmul_shapes-*.json
+	$(PY) tools/tune_rowwise.py $(TUNED)/row_limits-*.json $(TUNED)/row_clusters-*.json
 
 tables: $(READY)
 	$(PY) benchmarks/tables.py --write
