@@ -17,7 +17,7 @@ import pytest
 from pyptx import device
 from pyptx._target import Target
 from pyptx.ops._add_norm import AddNorm
-from pyptx.ops._cross_entropy import CrossEntropy
+from pyptx.ops._cross_entropy import CrossEntropy, CrossEntropyGradient
 from pyptx.ops._gates import Gate, row_of
 from pyptx.ops._layer_norm import LayerNorm
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
@@ -84,6 +84,7 @@ OTHERS: dict[str, Callable[[int, DType], RowOp]] = {
     "softmax": Softmax,
     "softmax_gradient": SoftmaxGradient,
     "cross_entropy": CrossEntropy,
+    "cross_entropy_gradient": CrossEntropyGradient,
     "swiglu": lambda n, x: Gate(row_of(n, x), "silu", x),
 }
 

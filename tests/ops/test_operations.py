@@ -322,7 +322,7 @@ def test_softmax_of_what_counts(shape, masked):
         np.testing.assert_array_equal(np.asarray(one)[~counts], 0)
 
 
-@pytest.mark.sampled(48, each=("dtype", "largest"))
+@pytest.mark.sampled(48, each=("dtype", "largest", "columns"))
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("largest", [-3.4e38, -1e10, -1e5, 1e4, 65504.0, 5e8, 6.3e9, 3e38])
 @pytest.mark.parametrize("columns", [3, 100, 3000, 40000])
@@ -347,6 +347,28 @@ def test_rows_of_large_elements(dtype, largest, columns):
     np.testing.assert_allclose(loss, -picked.sum(), rtol=1e-6)
     soft[np.arange(6), labels] -= 1
     np.testing.assert_allclose(np.asarray(slope, np.float64), soft, **within)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("columns", [20000, 32000, 40000, 50304])
+def test_gradients_of_vocabularies(dtype, columns):
+    """Rows that leave a CTA no room for another one, and have nothing to wait for."""
+    random = np.random.default_rng(columns)
+    x = jnp.asarray(random.standard_normal((5, columns)), dtype)
+    labels = random.integers(0, columns, 5).astype(np.int32)
+    wide = np.asarray(x).astype(np.float64)
+    soft = np.exp(wide) / np.exp(wide).sum(-1, keepdims=True)
+    soft[np.arange(5), labels] -= 1
+    found = jax.grad(lambda x: ops.cross_entropy(x, labels).sum())(x)
+    bound = {"rtol": 2.0**-8, "atol": 1e-8} if dtype == "bfloat16" else {"rtol": 1e-5, "atol": 1e-9}
+    np.testing.assert_allclose(np.asarray(found).astype(np.float64), soft, **bound)
+    slope = jax.grad(lambda x: ops.silu(x).astype(jnp.float32).sum())(x)
+    sigmoid = 1 / (1 + np.exp(-wide))
+    exact = sigmoid * (1 + wide * (1 - sigmoid))
+    np.testing.assert_allclose(np.asarray(slope).astype(np.float64), exact, rtol=2e-2, atol=4e-3)
+    np.testing.assert_allclose(
+        np.asarray(ops.silu(x)).astype(np.float64), wide * sigmoid, rtol=2.0**-8, atol=1e-6
+    )
 
 
 def test_cotangents_of_masked_elements_do_not_count():
