@@ -15,13 +15,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from typing import Any, Final
 
 import jax
 from measure import CONSOLE, Result, Summary, show, start, summarise
-from row_limits import Call, Point, arguments, same
+from row_limits import Call, Point, arguments, ready, same
 
 from pyptx import device as devices
 from pyptx._target import Target
@@ -78,7 +78,7 @@ def _case(name: str, dtype: DType, columns: int) -> Point:
 
 def rows_of(op: RowOp, columns: int, on: Device) -> Rows:
     """The rows of an operation on a device."""
-    return replace(Rows((columns,), types_of(op), op.compute), device=on)
+    return Rows((columns,), types_of(op), op.compute, device=on)
 
 
 def shapes(op: RowOp, rows: Rows) -> Iterator[cluster.Shape]:
@@ -171,8 +171,4 @@ def compiled(op: RowOp, rows: Rows, shape: cluster.Shape, arrays: list[Any]) -> 
         return kernel(*given)
 
     one: Any = of_operation(op, rows, (), op.name, alone)
-    return partial(_ready, jax.jit(one).lower(*arrays).compile(), arrays)
-
-
-def _ready(run: Any, arrays: list[Any]) -> Any:
-    return jax.block_until_ready(run(*arrays))
+    return partial(ready, jax.jit(one).lower(*arrays).compile(), arrays)

@@ -214,7 +214,7 @@ def _measured(point: Point, flush: Any, timed: Callable[..., Any]) -> Iterator[S
 def compiled(point: Point, side: str, arrays: list[Any]) -> Call:
     """A call of the kernel that is chosen below the point's limit ("few"), or above it ("many")."""
     value = ALWAYS if side == "few" else NEVER
-    return partial(_ready, lowered(point, {point.limit: value}, arrays).compile(), arrays)
+    return partial(ready, lowered(point, {point.limit: value}, arrays).compile(), arrays)
 
 
 def lowered(point: Point, limits: Mapping[str, int], arrays: Sequence[Any]) -> Any:
@@ -236,7 +236,8 @@ def forced(values: Mapping[str, int]) -> Generator[None]:
     plan._chosen.cache_clear()
 
 
-def _ready(run: Any, arrays: list[Any]) -> Any:
+def ready(run: Any, arrays: list[Any]) -> Any:
+    """The results of a compiled call, once they are there."""
     return jax.block_until_ready(run(*arrays))
 
 

@@ -196,14 +196,10 @@ def fitted(
     weights = np.array([min(1.0, NEAR * r.rate / best[r.case]) ** 3 for r in given])
 
     def rates_of(logarithms: Sequence[float]) -> AnyRates:
-        numbers = dict(zip(names, np.exp(logarithms).tolist(), strict=True))
-        return type(before)(**{name: float(f"{n:.3g}") for name, n in numbers.items()})
-
-    def exact(logarithms: Sequence[float]) -> AnyRates:
         return type(before)(**dict(zip(names, np.exp(logarithms).tolist(), strict=True)))
 
     def residuals(logarithms: Sequence[float]) -> Any:
-        rates = exact(logarithms)
+        rates = rates_of(logarithms)
         off = [math.log(expected(r.work, rates) / r.rate) for r in given]
         return weights * np.array(off)
 
@@ -214,7 +210,8 @@ def fitted(
     found: Any = least_squares(
         residuals, first, bounds=(first - 1.5, first + 1.5), loss="soft_l1", f_scale=0.05
     )
-    made = rates_of(found.x)
+    exact = asdict(rates_of(found.x))
+    made = type(before)(**{name: float(f"{number:.3g}") for name, number in exact.items()})
     saved = time_lost(given, before, expected) - time_lost(given, made, expected)
     return made if saved > LEAST else before
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import math
 import random
@@ -30,23 +30,13 @@ ROOT = Path(__file__).parents[2]
 H200 = device.of(Target.parse("sm_90a"))
 
 
-def loaded(name: str, path: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look for it there
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="module")
-def tune() -> ModuleType:
+def tune(loaded) -> ModuleType:
     return loaded("tune_rowwise", "tools/tune_rowwise.py")
 
 
 @pytest.fixture(scope="module")
-def bench() -> Iterator[ModuleType]:
+def bench(loaded) -> Iterator[ModuleType]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(ROOT / "benchmarks"))
         yield loaded("row_clusters", "benchmarks/row_clusters.py")
@@ -227,7 +217,7 @@ def test_text_of_the_rates_as_they_are(tune):
 # ---- the command ---------------------------------------------------------------------------------
 
 
-def test_commands_of_the_makefile_are_understood(bench, monkeypatch):
+def test_commands_of_the_makefile_are_understood(bench, loaded):
     """Every line that runs benchmarks/run.py: `make tune` had options that it does not take."""
     run = loaded("run_of_benchmarks", "benchmarks/run.py")
     text = (ROOT / "Makefile").read_text().replace("$(ARGS)", "")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import random
 import runpy
-import sys
 from dataclasses import astuple, replace
 from pathlib import Path
 from types import ModuleType
@@ -28,14 +26,8 @@ SIZES = [
 
 
 @pytest.fixture(scope="module")
-def tune() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("tune_matmul", ROOT / "tools/tune_matmul.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["tune_matmul"] = module  # dataclasses look for it there
-    spec.loader.exec_module(module)
-    return module
+def tune(loaded) -> ModuleType:
+    return loaded("tune_matmul", "tools/tune_matmul.py")
 
 
 def another_gpu(tune, seed):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
 import runpy
-import sys
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from types import ModuleType
@@ -21,23 +19,13 @@ ROOT = Path(__file__).parents[2]
 LIMITS = [field.name for field in fields(Limits)]
 
 
-def loaded(name: str, path: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look for it there
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="module")
-def tune() -> ModuleType:
+def tune(loaded) -> ModuleType:
     return loaded("tune_rowwise", "tools/tune_rowwise.py")
 
 
 @pytest.fixture(scope="module")
-def bench(monkeypatch_module) -> ModuleType:
+def bench(loaded, monkeypatch_module) -> ModuleType:
     monkeypatch_module.syspath_prepend(str(ROOT / "benchmarks"))
     return loaded("row_limits", "benchmarks/row_limits.py")
 

@@ -4,29 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import ml_dtypes
-import numpy as np
 import pytest
 
 from pyptx.ops._add_norm import AddNorm
-from pyptx.ops._layer_norm import LayerNorm, LayerNormGradient
-from pyptx.ops._rms_norm import RmsNorm
+from pyptx.ops._layer_norm import LayerNormGradient
 from pyptx.ops._softmax import SoftmaxGradient
 from pyptx.ops.rowwise import cluster_ends, cluster_registers, cluster_sizes
 from pyptx.ops.rowwise.operation import RowOp
 from pyptx.ops.rowwise.sizes import bytes_read
 from pyptx.ops.rowwise.strategies import cluster
-from pyptx.types import DType, bf16, f16, f32
+from pyptx.types import bf16, f16, f32
 
+from . import long_rows
+from .long_rows import layer, rms
 from .toys_cta import rows_of
-
-
-def layer(columns: int, x: DType = bf16, weights: DType = bf16) -> LayerNorm:
-    return LayerNorm(columns, x, x, weights, weights, 1e-5)
-
-
-def rms(columns: int, x: DType = bf16) -> RmsNorm:
-    return RmsNorm(columns, x, x, 1e-5)
 
 
 @pytest.mark.parametrize(
@@ -106,28 +97,5 @@ def test_two_arrays_have_fewer_rows_in_a_cta_and_nothing_else():
     ids=lambda op: f"{op.name} {op.columns}",
 )
 def test_rows_of_their_real_length(op: RowOp):
-    """A team of each way to cut rows has several of them, and one more than it holds."""
-    rng = np.random.default_rng(op.columns)
-    rows = rows_of(op)
-    shape = cluster_sizes.clusters_of(op, rows)
-    assert shape is not None
-    kernel = cluster.kernel_of(op, rows, replace(shape, teams=rows.alignments))
-    count = rows.alignments * shape.stages + 3
-    given = [
-        rng.standard_normal((count, op.columns) if o.per == "element" else op.columns).astype(
-            ml_dtypes.bfloat16
-        )
-        for o in op.inputs
-    ]
-    run = kernel.emulate(*given, sanitize=True)
-    run.report.check()
-    a, *rest = (np.asarray(each, np.float64) for each in given)
-    if op.name == "softmax_gradient":
-        y, g = (a, rest[0]) if op.inputs[0].name == "y" else (rest[0], a)
-        exact = y * (g - (y * g).sum(-1, keepdims=True))
-    else:
-        away = a - a.mean(-1, keepdims=True) if op.name == "layer_norm" else a
-        exact = away / np.sqrt((away**2).mean(-1, keepdims=True) + 1e-5) * rest[0]
-        exact = exact + (rest[1] if len(rest) > 1 else 0)
-    found = np.asarray(run.outputs[0], np.float64)
-    assert np.abs(found - exact).max() <= 2.0**-8 * np.abs(exact).max()
+    """A team of each way to cut rows."""
+    long_rows.check(op, teams=rows_of(op).alignments)

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import ml_dtypes
-import numpy as np
 import pytest
 
 from pyptx.ops._add_norm import AddNorm
-from pyptx.ops._layer_norm import LayerNorm
-from pyptx.ops._rms_norm import RmsNorm
 from pyptx.ops._softmax import SoftmaxGradient
 from pyptx.ops.rowwise import cluster_rates, cluster_sizes, plan
 from pyptx.ops.rowwise.operation import RowOp
-from pyptx.ops.rowwise.strategies import cluster
-from pyptx.types import DType, bf16, f32
+from pyptx.types import bf16, f32
 
+from . import long_rows
+from .long_rows import layer, rms
 from .toys_cta import rows_of
-
-
-def layer(columns: int, x: DType = bf16, weights: DType = bf16) -> LayerNorm:
-    return LayerNorm(columns, x, x, weights, weights, 1e-5)
-
-
-def rms(columns: int, x: DType = bf16) -> RmsNorm:
-    return RmsNorm(columns, x, x, 1e-5)
 
 
 @pytest.mark.parametrize(
@@ -70,35 +57,10 @@ def test_another_shape_is_at_least_some_percent_faster():
 @pytest.mark.parametrize("name", ["layer_norm", "layer_norm of f32", "softmax_gradient"])
 @pytest.mark.parametrize("columns", [40960, 81920])
 def test_rows_of_their_real_length(name: str, columns: int):
-    """Two teams have several rows each, one after the other, and one more than they hold."""
-    rng = np.random.default_rng(columns)
     op: RowOp = SoftmaxGradient(columns, bf16)
     if name != "softmax_gradient":
         op = layer(columns, bf16, f32 if name.endswith("f32") else bf16)
-    rows = rows_of(op)
-    shape = cluster_sizes.clusters_of(op, rows)
-    assert shape is not None
-    kernel = cluster.kernel_of(op, rows, replace(shape, teams=2))
-    count = 2 * shape.stages + 3
-    kinds = {bf16: ml_dtypes.bfloat16, f32: np.float32}
-    given = [
-        rng.standard_normal((count, columns) if o.per == "element" else columns).astype(
-            kinds[o.dtype]
-        )
-        for o in op.inputs
-    ]
-    run = kernel.emulate(*given, sanitize=True)
-    run.report.check()
-    a, b, *c = (np.asarray(each, np.float64) for each in given)
-    if c:
-        deviation = a - a.mean(-1, keepdims=True)
-        exact = deviation / np.sqrt((deviation**2).mean(-1, keepdims=True) + 1e-5) * b + c[0]
-    else:
-        names = [o.name for o in op.inputs]
-        y, dy = (a, b) if names[0] == "y" else (b, a)
-        exact = y * (dy - (y * dy).sum(-1, keepdims=True))
-    found = np.asarray(run.outputs[0], np.float64)
-    assert np.abs(found - exact).max() <= 2.0**-8 * np.abs(exact).max()
+    long_rows.check(op, teams=2)
 
 
 @pytest.mark.parametrize(("columns", "parts"), [(40960, 2), (49152, 2), (57344, 2), (65536, 4)])

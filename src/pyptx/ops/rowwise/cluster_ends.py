@@ -48,7 +48,7 @@ def fastest(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Shape:
     and 147 with three of 256.
     """
     inputs = op.given(ELEMENT)
-    if op.statistic is None or op.written(COLUMN) or inputs[0].dtype.bytes != 2:
+    if op.written(COLUMN) or inputs[0].dtype.bytes != 2:
         return shape
     if len(inputs) > 1:
         return _with_few_rows(op, rows, shape)
