@@ -151,7 +151,7 @@ bench: $(READY)
 # In a folder of its own: benchmarks/results has those of other GPUs.
 TUNED := build/tune
 tune: $(READY)
-	$(PY) benchmarks/run.py --only matmul_shapes --only row_limits --only row_clusters --out $(TUNED)
+	$(PY) benchmarks/run.py --only matmul_shapes --only row_limits --only row_clusters --jobs 8 --out $(TUNED)
 	$(PY) tools/tune_matmul.py $(TUNED)/matmul_shapes-*.json
 	$(PY) tools/tune_rowwise.py $(TUNED)/row_limits-*.json $(TUNED)/row_clusters-*.json
 

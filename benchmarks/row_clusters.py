@@ -3,7 +3,8 @@
 `pyptx.ops.rowwise.cluster_rates` and `cluster_ends` choose by `measured.RATES` and `END_RATES`,
 which `tools/tune_rowwise.py` fits to the times of this part. Lengths lie at powers of two and
 between them. Random data, a cold L2 cache; all shapes for a case take turns, in an order by chance,
-and give the same results, or the benchmark fails.
+and give the same results, or the benchmark fails. Building the kernels takes most of the time:
+`--jobs` builds cases in several processes at once, `--budget` ends it, and `--resume` goes on.
 """
 
 # PyTorch's annotations are partial, and it is not installed where the types are checked.
@@ -12,16 +13,17 @@ and give the same results, or the benchmark fails.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, Final
 
 import jax
-from measure import CONSOLE, Result, Summary, show, start, summarise
+from measure import Result, Summary, show, start, summarise
+from norm_cases import Options
 from row_limits import Call, Point, arguments, ready, same
+from sweeps import by_builder
 
 from pyptx import device as devices
 from pyptx._target import Target
@@ -98,16 +100,38 @@ def shapes(op: RowOp, rows: Rows) -> Iterator[cluster.Shape]:
                     yield shape
 
 
-def measure(device: dict[str, object]) -> Result:
-    """Every case by every shape."""
-    module: Any = __import__("device_time")
+class Builder:
+    """Builds a case's kernels, then measures them."""
+
+    def __init__(self) -> None:
+        module: Any = __import__("device_time")
+        self._cases = {_title(case): case for case in cases()}
+        self._timed = partial(module.in_rounds, flush=module.Flush())
+        self._on = _device()
+        self._built: tuple[Point, Mapping[cluster.Shape, Call]] | None = None
+
+    def build(self, title: str) -> Mapping[str, str]:
+        """Build and call every shape's kernel; all are needed."""
+        case = self._cases[title]
+        self._built = case, calls(case, self._on)
+        return {}
+
+    def measure(self) -> Sequence[Summary]:
+        """Measure what was built, and give its memory back."""
+        assert self._built is not None, "`build` comes first"
+        case, built = self._built
+        self._built = None
+        return list(measured(case, built, self._on, self._timed))
+
+
+def measure(device: dict[str, object], options: Options) -> Result:
+    """Every case that begins within the budget; RuntimeError if one fails."""
     result = start("row_clusters", device, calls=CALLS)
-    flush, on = module.Flush(), _device()
-    assemble(on)
-    for case in cases():
-        for summary in _measured(case, on, partial(module.in_rounds, flush=flush)):
-            result.put(summary)
-        CONSOLE.print(f"{case.name} {case.count} x {case.columns} {case.dtype}")
+    budget = math.inf if options.budget is None else options.budget
+    titles = [_title(case) for case in cases()]
+    by_builder(result, replace(options, budget=budget), titles, __name__, Builder)
+    if result.settings["failed"]:
+        raise RuntimeError(f"not measured: {result.settings['failed']}")
     return result
 
 
@@ -123,37 +147,37 @@ def _device() -> Device:
     return devices.of(Target.parse(f"sm_{major}{minor}a"))
 
 
-def assemble(on: Device) -> None:
-    """Have all kernels assembled, which keeps their cubins in pyptx's folder of them."""
-    found = [
-        cluster.kernel_of(case.op, rows, shape)
-        for case in cases()
-        for rows in [rows_of(case.op, case.columns, on)]
-        for shape in shapes(case.op, rows)
-    ]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for assembled in [pool.submit(kernel.cubin, arch=on.name) for kernel in found]:
-            assembled.result()
-
-
-def _measured(case: Point, on: Device, timed: Any) -> Iterator[Summary]:
-    busy: Any = __import__("chrome_trace").busy
+def calls(case: Point, on: Device) -> dict[cluster.Shape, Call]:
+    """The kernel of each shape, called once; RuntimeError if one gives other results."""
     arrays = arguments(case)
     rows = rows_of(case.op, case.columns, on)
-    calls = {shape: compiled(case.op, rows, shape, arrays) for shape in shapes(case.op, rows)}
+    found = {shape: compiled(case.op, rows, shape, arrays) for shape in shapes(case.op, rows)}
     expected = None
-    for call in calls.values():
-        found = call()
+    for call in found.values():
+        given = call()
         if expected is None:
-            expected = found
-        same(found, expected, case)
-    for shape, activities in timed(calls, CALLS, warm=WARM).items():
+            expected = given
+        same(given, expected, case)
+    return found
+
+
+def measured(
+    case: Point, built: Mapping[cluster.Shape, Call], on: Device, timed: Callable[..., Any]
+) -> Iterator[Summary]:
+    """What each took."""
+    busy: Any = __import__("chrome_trace").busy
+    rows = rows_of(case.op, case.columns, on)
+    for shape, activities in timed(built, CALLS, warm=WARM).items():
         times = [busy(call) for call in activities]
-        name = f"{case.name} {case.count} x {case.columns} {case.dtype}: {named(shape)}"
         yield summarise(
-            name, "us", times, operation=case.name, rows=case.count, columns=case.columns,
-            dtype=str(case.dtype), ends=not rows.aligned, **asdict(Work.of(case.op, rows, shape)),
+            f"{_title(case)} by {named(shape)}", "us", times, operation=case.name, rows=case.count,
+            columns=case.columns, dtype=str(case.dtype), ends=not rows.aligned,
+            **asdict(Work.of(case.op, rows, shape)),
         )  # fmt: skip
+
+
+def _title(case: Point) -> str:
+    return f"{case.name} {case.count} x {case.columns} {case.dtype}"
 
 
 def named(shape: cluster.Shape) -> str:

@@ -71,6 +71,7 @@ SELECTIVE: Final = {
     "jax_block": frozenset({"budget", "resume"}),
     "row_table": frozenset({"budget", "operations"}),
     "row_sweep": frozenset({"budget", "operations", "dtypes", "resume", "jobs"}),
+    "row_clusters": frozenset({"budget", "resume", "jobs"}),
     "matmul_sweep": frozenset({"budget", "resume"}),
     "matmul_shapes": frozenset({"budget", "resume"}),
 }
@@ -148,7 +149,7 @@ def arguments() -> argparse.ArgumentParser:
     add("--operation", type=_list_of(str), default=(), metavar="softmax,...",
         help="only these; merge.py joins the files of several commands")  # fmt: skip
     add("--jobs", type=int, default=1, metavar="N",
-        help="of row_sweep: build so many cases at once")  # fmt: skip
+        help="of row_sweep and row_clusters: build so many cases at once")  # fmt: skip
     return parser
 
 

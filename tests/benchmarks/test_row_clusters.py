@@ -12,10 +12,12 @@ import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, fields, replace
+from functools import partial
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import jax
 import pytest
 
 import pyptx
@@ -82,17 +84,63 @@ def test_a_case_is_measured(bench, monkeypatch):
         return {s: [[activity("kernel", 0.0, 5.0 + i, 1)]] * count for i, s in enumerate(calls)}
 
     with pyptx.target("sm_90a"):
-        first, second = bench._measured(case, H200, timed)
+        first, second = bench.measured(case, bench.calls(case, H200), H200, timed)
     assert (first.median, second.median) == (5.0, 6.0)
-    assert first.name == "layer_norm 9 x 2057 bf16: 8 x 2 x 64, 3 rows, registers"
+    assert first.name == "layer_norm 9 x 2057 bf16 by 8 x 2 x 64, 3 rows, registers"
     rows = bench.rows_of(case.op, 2057, H200)
     work = Work.of(case.op, rows, shapes[0])
     assert {name: first.notes[name] for name in asdict(work)} == asdict(work)
     assert first.notes["ends"] is True
     json.dumps(first.notes)
-    monkeypatch.setattr(bench, "same", lambda *_: (_ for _ in ()).throw(RuntimeError("disagree")))
-    with pyptx.target("sm_90a"), pytest.raises(RuntimeError, match="disagree"):
-        list(bench._measured(case, H200, timed))
+
+
+def test_shapes_that_disagree_are_noticed(bench, monkeypatch):
+    """By more than roundings, or by a NaN."""
+    case = bench.Point("row_clusters", "layer_norm", bf16, 2057, 9, 2057)
+    right = jax.numpy.ones((9, 2057), jax.numpy.bfloat16)
+    bench.same(right, right * 1.01, case)
+    for wrong in (right.at[8, 2056].set(1.1), right.at[0, 0].set(jax.numpy.nan)):
+        with pytest.raises(RuntimeError, match="disagree"):
+            bench.same(right, wrong, case)
+        given = iter((right, wrong))
+        monkeypatch.setattr(bench, "shapes", lambda op, rows: iter("ab"))
+        monkeypatch.setattr(bench, "compiled", lambda *_, given=given: partial(next, given))
+        with pytest.raises(RuntimeError, match="disagree"):
+            bench.calls(case, H200)
+
+
+def test_a_case_that_fails_ends_the_benchmark(bench, monkeypatch):
+    """Rates of the others alone would be of other lengths."""
+    options = importlib.import_module("norm_cases").Options()
+
+    def failing(result: Any, options: Any, titles: Any, *_: Any) -> None:
+        assert options.budget == math.inf
+        result.settings["failed"] = {titles[0]: "disagree"}
+
+    monkeypatch.setattr(bench, "by_builder", failing)
+    with pytest.raises(RuntimeError, match=r"not measured: \{.*: 'disagree'\}"):
+        bench.measure({"name": "A GPU"}, options)
+
+
+def test_a_builder_builds_and_measures_by_title(bench, monkeypatch):
+    """Every title of `measure` is one of its cases, and is forgotten once it is measured."""
+    stub = SimpleNamespace(in_rounds=lambda *_, **__: None, Flush=lambda: None)
+    monkeypatch.setitem(sys.modules, "device_time", stub)
+    monkeypatch.setattr(bench, "_device", lambda: H200)
+    monkeypatch.setattr(bench, "calls", lambda case, on: {"of": case})
+    monkeypatch.setattr(bench, "measured", lambda case, built, on, timed: iter((case, built)))
+    builder = bench.Builder()
+    titles: list[str] = []
+    monkeypatch.setattr(bench, "by_builder", lambda result, options, given, *_: (
+        titles.extend(given), result.settings.update(failed={})
+    ))  # fmt: skip
+    bench.measure({"name": "A GPU"}, importlib.import_module("norm_cases").Options())
+    assert len(titles) == len(set(titles)) == len(list(bench.cases()))
+    for title, case in zip(titles, bench.cases(), strict=True):
+        assert builder.build(title) == {}
+        assert builder.measure() == [case, {"of": case}]
+        with pytest.raises(AssertionError, match="first"):
+            builder.measure()
 
 
 # ---- what becomes of it --------------------------------------------------------------------------
