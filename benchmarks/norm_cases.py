@@ -175,6 +175,8 @@ class Options:
     operations: tuple[str, ...] = ()
     jobs: int = 1
     """Processes that build cases at once."""
+    limits: tuple[str, ...] = ()
+    """Of `row_limits`."""
 
     def select(self, shapes: Iterable[Shape]) -> tuple[Shape, ...]:
         """`shapes`, or those that were asked for instead, of the dtypes that were asked for."""

@@ -20,7 +20,15 @@ from norm_cases import BACKWARD, FORWARD, Shape
 
 from pyptx import Reg, ptx
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
-from pyptx.ops.rowwise import cluster_sizes, column_sums, plan, plan_sums, sequences, vectors
+from pyptx.ops.rowwise import (
+    cluster_registers,
+    cluster_sizes,
+    column_sums,
+    plan,
+    plan_sums,
+    sequences,
+    vectors,
+)
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.strategies import cluster, cta, persistent, subwarp
 from pyptx.ops.rowwise.vectors import Vector
@@ -278,7 +286,7 @@ REASONS: Final = (
             Way("as many rows", _clusters)),
     _reason(
         "four rows in a CTA of a cluster", Shape(4096, 32768, "bf16"), BACKWARD,
-        Way("six", _backward, _constant(cluster_sizes, "_STAGES", 6)),
+        Way("six", _backward, _constant(cluster_registers, "STAGES", 6)),
     ),
     _reason("a lag of one row", _LONG, FORWARD, Way("none", _clusters_with(lag=0))),
     _reason("six clusters of 16", _LONG, FORWARD, Way("five", _clusters_with(teams=5)),

@@ -2,7 +2,8 @@
 
 For every limit of `pyptx.ops.rowwise.measured`, at sizes around it, the device time of the kernel
 below the limit and of the one above. Random data, a cold L2 cache, the time of everything on the
-device that a call starts. Both give the same results, or the benchmark fails.
+device that a call starts. Both give the same results, or the benchmark fails. `--limit` measures
+some of them alone.
 """
 
 # PyTorch's annotations are partial, and it is not installed where the types are checked. The plan
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Final
 from unittest import mock
@@ -25,6 +26,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from measure import CONSOLE, Result, Summary, show, start, summarise
+from norm_cases import Options
 
 from pyptx.device import WARP
 from pyptx.ops._add_norm import AddNorm
@@ -69,6 +71,12 @@ MAKE: Final[dict[str, Callable[[int, DType], RowOp]]] = {
 FEW_BY_BYTES: Final = {
     "direct": [("rms_norm", 4096, bf16)],
     "direct_late": [("layer_norm", 2304, bf16), ("softmax", 1000, f32)],
+    "direct_of_two": [
+        ("softmax_gradient", 2304, f32),
+        ("softmax_gradient", 4096, bf16),
+        ("softmax_gradient", 8192, bf16),
+        ("softmax_gradient", 11008, bf16),
+    ],
     "narrow": [("rms_norm", 8192, f32), ("softmax", 8192, f32)],
     "spread": [("rms_norm", 128, bf16), ("rms_norm", 256, bf16)],
     "once": [("layer_norm", 128, bf16), ("layer_norm", 512, bf16)],
@@ -172,12 +180,21 @@ def _lengths(limit: str, value: int) -> list[int]:
     return [n for n in lengths if limit != "subwarp" or n <= 4 * WARP]
 
 
-def measure(device: dict[str, object]) -> Result:
+def named(options: Options) -> tuple[str, ...]:
+    """The limits that are asked for; all where none is."""
+    every = tuple(field.name for field in fields(measured.Limits))
+    if unknown := set(options.limits) - set(every):
+        raise SystemExit(f"{', '.join(sorted(unknown))}: limits are {', '.join(every)}")
+    return options.limits or every
+
+
+def measure(device: dict[str, object], options: Options) -> Result:
     """Every limit at every point."""
+    limits = named(options)
     module: Any = __import__("device_time")
     result = start("row_limits", device, calls=CALLS)
     flush, count = module.Flush(), _multiprocessors()
-    for limit in measured.Limits.__slots__:
+    for limit in limits:
         for point in points(limit, count):
             for summary in _measured(point, flush, module.flushed_sequence):
                 result.put(summary)

@@ -71,6 +71,7 @@ SELECTIVE: Final = {
     "jax_block": frozenset({"budget", "resume"}),
     "row_table": frozenset({"budget", "operations"}),
     "row_sweep": frozenset({"budget", "operations", "dtypes", "resume", "jobs"}),
+    "row_limits": frozenset({"limits"}),
     "row_clusters": frozenset({"budget", "resume", "jobs"}),
     "matmul_sweep": frozenset({"budget", "resume"}),
     "matmul_shapes": frozenset({"budget", "resume"}),
@@ -150,6 +151,8 @@ def arguments() -> argparse.ArgumentParser:
         help="only these; merge.py joins the files of several commands")  # fmt: skip
     add("--jobs", type=int, default=1, metavar="N",
         help="of row_sweep and row_clusters: build so many cases at once")  # fmt: skip
+    add("--limit", type=_list_of(str), default=(), metavar="direct,...",
+        help="of row_limits: only these")  # fmt: skip
     return parser
 
 
@@ -178,7 +181,7 @@ def selected(given: argparse.Namespace, parser: argparse.ArgumentParser) -> Opti
         shapes=given.shapes, dtypes=given.dtype, directions=given.direction,
         peers=not given.no_peers, ops=tuple(given.op), calls=given.calls, budget=given.budget,
         out=given.out or (None if given.op else RESULTS), resume=given.resume,
-        operations=given.operation, jobs=given.jobs,
+        operations=given.operation, jobs=given.jobs, limits=given.limit,
     )  # fmt: skip
     defaults = Options(out=options.out)
     names = [field.name for field in dataclasses.fields(Options)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import random
 import runpy
 from dataclasses import asdict, fields, replace
@@ -39,7 +40,6 @@ def monkeypatch_module():
 # ---- what is measured ----------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(32)
 @pytest.mark.parametrize("limit", LIMITS)
 def test_the_two_kernels_are_those_of_the_plan(bench, limit):
     """On each side of a limit the plan takes what is measured as that side's, and they differ."""
@@ -82,6 +82,14 @@ def test_both_kernels_compute_the_same(bench):
     bench.same(*found, point)
     with pytest.raises(RuntimeError, match="disagree"):
         bench.same(found[0], found[1] + 1, point)
+
+
+def test_some_limits_alone(bench):
+    options = importlib.import_module("norm_cases").Options
+    assert bench.named(options()) == tuple(LIMITS)
+    assert bench.named(options(limits=("four", "held"))) == ("four", "held")
+    with pytest.raises(SystemExit, match=r"^five, six: limits are direct, direct_late, "):
+        bench.named(options(limits=("six", "direct", "five")))
 
 
 def test_a_change_of_limits_ends(bench):

@@ -20,6 +20,8 @@ class Limits:
                     copied to shared memory while another CTA computes
     direct_late     the same where more rows would have inputs per column loaded late, or would go
                     to registers, too, by CTAs of other numbers of threads
+    direct_of_two   the same where there are two inputs and nothing per column, and up to 3072
+                    vectors of both
     narrow          rows of 1025 to 2048 vectors have CTAs of 128 threads, which read them twice
     spread          rows of part of a warp have two accesses of a thread; of more rows four
     wide            the same rows, of four accesses, have CTAs of 256 threads; of more rows 128
@@ -63,6 +65,7 @@ class Limits:
 
     direct: int
     direct_late: int
+    direct_of_two: int
     narrow: int
     spread: int
     wide: int
@@ -152,6 +155,7 @@ DEVICE: Final = "NVIDIA H200"
 LIMITS: Final = Limits(
     direct=67108864,
     direct_late=4194304,
+    direct_of_two=33554432,
     narrow=67108864,
     spread=8388608,
     wide=16777216,
