@@ -107,7 +107,7 @@ class Builder:
         module: Any = __import__("device_time")
         self._cases = {_title(case): case for case in cases()}
         self._timed = partial(module.in_rounds, flush=module.Flush())
-        self._on = _device()
+        self._on = device_here()
         self._built: tuple[Point, Mapping[cluster.Shape, Call]] | None = None
 
     def build(self, title: str) -> Mapping[str, str]:
@@ -140,7 +140,7 @@ def report(result: Result) -> None:
     show(result, {"vectors": lambda m: str(m.notes["vectors"])})
 
 
-def _device() -> Device:
+def device_here() -> Device:
     """What pyptx knows of this GPU."""
     torch: Any = __import__("torch")
     major, minor = torch.cuda.get_device_capability(0)

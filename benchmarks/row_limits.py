@@ -29,7 +29,7 @@ from measure import CONSOLE, Result, Summary, show, start, summarise
 from norm_cases import Options
 
 from pyptx.device import WARP
-from pyptx.ops._add_norm import AddNorm
+from pyptx.ops._add_norm import AddNorm, AddNormGradient
 from pyptx.ops._cross_entropy import CrossEntropy, CrossEntropyGradient
 from pyptx.ops._gates import Gate
 from pyptx.ops._layer_norm import LayerNorm, LayerNormGradient
@@ -61,6 +61,7 @@ MAKE: Final[dict[str, Callable[[int, DType], RowOp]]] = {
     "layer_norm": lambda n, x: LayerNorm(n, x, x, x, x, EPS, False),
     "layer_norm_gradient": lambda n, x: LayerNormGradient(n, x, x, x, x),
     "add_rms_norm": lambda n, x: AddNorm(n, RmsNorm(n, x, x, EPS), x, x),
+    "add_rms_norm_gradient": lambda n, x: AddNormGradient(n, RmsNormGradient(n, x, x), x, x),
     "softmax": Softmax,
     "softmax_gradient": SoftmaxGradient,
     "cross_entropy": CrossEntropy,

@@ -44,6 +44,7 @@ GPU_PARTS: Final = {
     "row_floors": ("jax", "torch"),
     "row_limits": ("jax", "torch"),
     "row_clusters": ("jax", "torch"),
+    "row_shapes": ("jax", "torch"),
     "matmul_table": ("jax", "torch"),
     "matmul_sweep": ("jax", "torch"),
     "matmul_power": ("jax", "torch"),
@@ -73,6 +74,7 @@ SELECTIVE: Final = {
     "row_sweep": frozenset({"budget", "operations", "dtypes", "resume", "jobs"}),
     "row_limits": frozenset({"limits"}),
     "row_clusters": frozenset({"budget", "resume", "jobs"}),
+    "row_shapes": frozenset({"budget", "resume", "jobs"}),
     "matmul_sweep": frozenset({"budget", "resume"}),
     "matmul_shapes": frozenset({"budget", "resume"}),
 }
@@ -150,7 +152,7 @@ def arguments() -> argparse.ArgumentParser:
     add("--operation", type=_list_of(str), default=(), metavar="softmax,...",
         help="only these; merge.py joins the files of several commands")  # fmt: skip
     add("--jobs", type=int, default=1, metavar="N",
-        help="of row_sweep and row_clusters: build so many cases at once")  # fmt: skip
+        help="of row_sweep, row_clusters and row_shapes: build so many cases at once")  # fmt: skip
     add("--limit", type=_list_of(str), default=(), metavar="direct,...",
         help="of row_limits: only these")  # fmt: skip
     return parser

@@ -305,7 +305,7 @@ def test_the_command_line_selects_a_quick_run_of_a_variant(run, cases):
         ),
         (
             ["--only", "row_table", "--resume"],
-            "jax_block, row_sweep, row_clusters, matmul_sweep, matmul_shapes: say --only",
+            "jax_block, row_sweep, row_clusters, row_shapes, matmul_sweep, matmul_shapes: say",
         ),
     ],
 )

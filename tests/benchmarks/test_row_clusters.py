@@ -126,7 +126,7 @@ def test_a_builder_builds_and_measures_by_title(bench, monkeypatch):
     """Every title of `measure` is one of its cases, and is forgotten once it is measured."""
     stub = SimpleNamespace(in_rounds=lambda *_, **__: None, Flush=lambda: None)
     monkeypatch.setitem(sys.modules, "device_time", stub)
-    monkeypatch.setattr(bench, "_device", lambda: H200)
+    monkeypatch.setattr(bench, "device_here", lambda: H200)
     monkeypatch.setattr(bench, "calls", lambda case, on: {"of": case})
     monkeypatch.setattr(bench, "measured", lambda case, built, on, timed: iter((case, built)))
     builder = bench.Builder()
