@@ -52,8 +52,17 @@ def same(one, other):
         pytest.fail("not the same on the GPU, but by NumPy")
 
 
-def scalar(function, direction):
-    return lambda *arrays: (function(*arrays).astype(direction.dtype) * direction).sum()
+def gradients(function, case):
+    """Gradients of `(function(*arrays) * g).sum()`, of (g, *arrays).
+
+    Compiled as one, since operations on their own are compiled one after the other. An array that
+    is no argument would be a constant of the program.
+    """
+
+    def scalar(g, *arrays):
+        return (function(*arrays).astype(g.dtype) * g).sum()
+
+    return jax.jit(jax.grad(scalar, tuple(1 + i for i in case.floats)))
 
 
 @pytest.mark.parametrize("case", operations.CASES, ids=lambda case: case.name)
@@ -65,15 +74,16 @@ def test_values_and_gradients(case, shape, dtype):
     assert (y.shape, y.dtype) == case.result(arrays[0])
     close(y, case.exact(*arrays), y.dtype)
     g = jnp.asarray(np.random.default_rng(1).standard_normal(y.shape), y.dtype)
-    compiled = jax.jit(jax.grad(scalar(case.operation, g), case.floats))
-    found = compiled(*arrays)
-    for one, other in zip(found, compiled(*arrays), strict=True):
+    compiled = gradients(case.operation, case)
+    found = compiled(g, *arrays)
+    for one, other in zip(found, compiled(g, *arrays), strict=True):
         same(one, other)
     with jax.enable_x64(True):
-        direction = scalar(case.formula, jnp.asarray(np.asarray(g).astype(np.float64)))
-        exact = jax.grad(direction, case.floats)(*case.wide(*arrays))
+        wide_g = jnp.asarray(np.asarray(g).astype(np.float64))
+        exact = gradients(case.formula, case)(wide_g, *case.wide(*arrays))
     if case.name == "log_softmax":  # it takes exp(y) of the rounded y
-        wide_y, wide_g = (np.asarray(a).astype(np.float64) for a in (y, g))
+        wide_y = np.asarray(y).astype(np.float64)
+        wide_g = np.asarray(wide_g)
         exact = [wide_g - np.exp(wide_y) * wide_g.sum(-1, keepdims=True)]
     for i, (one, other) in enumerate(zip(found, exact, strict=True)):
         # A gradient of softmax is made from y, which is rounded; sums over rows are of many.
