@@ -1,14 +1,15 @@
 """Measured numbers of docs/, made from benchmarks/results and nothing else.
 
-`python benchmarks/tables.py` prints them, `--write` puts them between the two marks of each
-document. The test suite compares, so a number there is always one in a results file.
+`python benchmarks/tables.py` prints them, `--write` puts them between the marks of each document,
+which has a pair of them for each of its sections. The test suite compares, so a number there is
+always one in a results file.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -31,8 +32,15 @@ END: Final = "<!-- measured: end -->"
 
 def section(folder: Path = RESULTS, document: Path = BENCHMARKS) -> str:
     """Markdown for every part of a document, GPUs first."""
-    parts = DOCUMENTS[document].items()
-    return "\n".join(text for part, render in parts for text in _parts(folder, part, render))
+    return "\n".join(sections(folder, document))
+
+
+def sections(folder: Path = RESULTS, document: Path = BENCHMARKS) -> list[str]:
+    """The same for each pair of marks."""
+    return [
+        "\n".join(text for part, render in parts.items() for text in _parts(folder, part, render))
+        for parts in DOCUMENTS[document]
+    ]
 
 
 def _parts(folder: Path, part: str, render: Callable[[Record], list[str]]) -> Iterator[str]:
@@ -50,50 +58,66 @@ JUDGED: Final = (
     "matmul_floors",    "matmul_power", "matmul_sums", "compile_products",
 )  # fmt: skip
 """Parts whose table shows the bars itself."""
-PARTS: Final[dict[str, Callable[[Record], list[str]]]] = {
+Parts = dict[str, Callable[[Record], list[str]]]
+ROWS: Final[Parts] = {
     "row_table": rows.row_table,
     "row_sweep": rows.row_sweep,
     "row_floors": rows.row_floors,
-    "matmul_table": products.matmul_table,
-    "matmul_sweep": products.matmul_sweep,
-    "matmul_clocks": products.matmul_clocks,
-    "matmul_floors": products.matmul_floors,
-    "matmul_power": products.matmul_power,
-    "matmul_sums": products.matmul_sums,
-    "matmul_host": plain,
-    "compile_products": products.compile_products,
-    "fused_matmul_table": products.fused_matmul_table,
-    "block_scaled_table": products.block_scaled_table,
     "norm_table": norm.norm_table,
     "norm_sweep": norm.norm_sweep,
+    "rms_norm": norm.rms_norm,
+}
+PRODUCTS: Final[Parts] = {
+    "matmul_table": products.matmul_table,
+    "matmul_sweep": products.matmul_sweep,
+    "fused_matmul_table": products.fused_matmul_table,
+    "block_scaled_table": products.block_scaled_table,
+    "matmul_floors": products.matmul_floors,
+    "matmul_clocks": products.matmul_clocks,
+    "matmul_power": products.matmul_power,
+    "matmul_sums": products.matmul_sums,
+    "compile_products": products.compile_products,
+}
+CALLS: Final[Parts] = {
+    "launch": plain,
     "norm_host": norm.norm_host,
     "torch_host": plain,
+    "matmul_host": plain,
     "torch_block": torch_block.table,
     "jax_block": jax_block.table,
     "norm_scale": plain,
-    "rms_norm": norm.rms_norm,
-    "launch": plain,
-    "emulator": plain,
 }
-DOCUMENTS: Final[dict[Path, dict[str, Callable[[Record], list[str]]]]] = {
-    BENCHMARKS: PARTS,
-    NORM_PAGE: {"norm_reasons": norm.norm_reasons},
-    ARCHITECTURE: {"text": language.text_speed},
-    INDEXING: {"indexing": language.indexing},
-    SECURITY: {"fuzz": emulator.fuzz},
-    EMULATOR: {"mutants": mutants_table.table},
-    ARITHMETIC: {"approximations": emulator.approximations},
-    FAST_PRODUCT: {"matmul_steps": products.matmul_steps},
+PARTS: Final[Parts] = {**ROWS, **PRODUCTS, **CALLS, "emulator": plain}
+DOCUMENTS: Final[dict[Path, tuple[Parts, ...]]] = {
+    BENCHMARKS: (ROWS, PRODUCTS, CALLS, {"emulator": plain}),
+    NORM_PAGE: ({"norm_reasons": norm.norm_reasons},),
+    ARCHITECTURE: ({"text": language.text_speed},),
+    INDEXING: ({"indexing": language.indexing},),
+    SECURITY: ({"fuzz": emulator.fuzz},),
+    EMULATOR: ({"mutants": mutants_table.table},),
+    ARITHMETIC: ({"approximations": emulator.approximations},),
+    FAST_PRODUCT: ({"matmul_steps": products.matmul_steps},),
 }
 
 
-def replaced(text: str, inside: str) -> str:
-    """A document's text with `inside` between its marks."""
-    before, _, rest = text.partition(BEGIN)
-    _, mark, after = rest.partition(END)
-    if not mark:
-        raise SystemExit(f"there is no {BEGIN} ... {END} in what begins with {text[:40]!r}")
-    return f"{before}{BEGIN}\n{inside}\n{END}{after}"
+def replaced(text: str, insides: Sequence[str]) -> str:
+    """A document's text with these between its pairs of marks."""
+    pieces: list[str] = []
+    rest = text
+    for inside in insides:
+        before, _, rest = rest.partition(BEGIN)
+        _, mark, rest = rest.partition(END)
+        if not mark:
+            count = f"{len(insides)} times " if len(insides) > 1 else ""
+            raise SystemExit(
+                f"there is no {BEGIN} ... {END} {count}in what begins with {text[:40]!r}"
+            )
+        pieces += [before, f"{BEGIN}\n{inside}\n{END}"]
+    if BEGIN in rest:
+        raise SystemExit(
+            f"there are more than {len(insides)} {BEGIN} in what begins with {text[:40]!r}"
+        )
+    return "".join([*pieces, rest])
 
 
 def main() -> int:
@@ -101,11 +125,11 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="change the documents")
     write: bool = parser.parse_args().write
     for document in DOCUMENTS:
-        text = section(document=document)
+        texts = sections(document=document)
         if write:
-            document.write_text(replaced(document.read_text(), text))
+            document.write_text(replaced(document.read_text(), texts))
         else:
-            sys.stdout.write(text + "\n")
+            sys.stdout.write("\n".join([*texts, ""]))
     return 0
 
 

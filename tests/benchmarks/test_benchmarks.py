@@ -46,8 +46,8 @@ def kernels(measure):
 def test_documents_have_exactly_what_the_results_say(tables):
     for document in tables.DOCUMENTS:
         text = document.read_text()
-        inside = tables.section(document=document)
-        assert tables.replaced(text, inside) == text, "run `make tables`"
+        insides = tables.sections(document=document)
+        assert tables.replaced(text, insides) == text, "run `make tables`"
 
 
 def test_a_summary_is_the_median_and_the_middle_of_the_readings(measure):
@@ -151,11 +151,18 @@ def test_reasons_have_the_products_time_and_what_another_way_takes_more(measure,
     assert "| a | 8 x 128 f32 forward | 2.00 | b: 3.00 (+50.0%), c: 1.50 (-25.0%) |" in lines
 
 
-def test_the_section_stands_between_the_marks(tables):
-    text = f"before\n{tables.BEGIN}\nold\n{tables.END}\nafter\n"
-    assert tables.replaced(text, "new") == f"before\n{tables.BEGIN}\nnew\n{tables.END}\nafter\n"
-    with pytest.raises(SystemExit, match="there is no"):
-        tables.replaced("no marks", "new")
+def test_sections_stand_between_the_marks(tables):
+    def marked(*insides):
+        return "\n".join(f"before\n{tables.BEGIN}\n{each}\n{tables.END}\nafter" for each in insides)
+
+    assert tables.replaced(marked("old"), ["new"]) == marked("new")
+    assert tables.replaced(marked("a", "b"), ["c", "d"]) == marked("c", "d")
+    with pytest.raises(SystemExit, match=r"^there is no <!-- .* in what begins with 'no marks'$"):
+        tables.replaced("no marks", ["new"])
+    with pytest.raises(SystemExit, match=r"^there is no <!-- .* 2 times in what begins with 'befo"):
+        tables.replaced(marked("a"), ["c", "d"])
+    with pytest.raises(SystemExit, match=r"^there are more than 1 <!-- .* in what begins with 'b"):
+        tables.replaced(marked("a", "b"), ["c"])
 
 
 def test_the_kernel_of_the_benchmark_is_right(kernels):
