@@ -206,6 +206,15 @@ def test_what_is_lost(tune, bench):
     assert tune.time_lost(slower, before, expected) == pytest.approx(0.25)
 
 
+@pytest.mark.parametrize(("kind", "lost"), [("rates", 0.011), ("rates of ends", 0.023)])
+def test_what_the_rates_lose_on_another_gpu(tune, kind, lost):
+    """Of the same model, as docs/benchmarks.md says."""
+    rates, expected, ends = KINDS[kind]
+    record = json.loads((ROOT / "benchmarks/results/row_clusters-nvidia-h200.json").read_text())
+    given = tune.readings(record, ends=ends)
+    assert tune.time_lost(given, rates, expected) == pytest.approx(lost, abs=0.0006)
+
+
 def test_measurements_become_readings(tune):
     """The last round of teams counts as a whole one."""
     work = {field.name: 2 for field in fields(Work)} | {"moved": 1000, "teams": 8}
