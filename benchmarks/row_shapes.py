@@ -50,12 +50,15 @@ CASES: Final = (
     ("layer_norm", 65536, 128, bf16),
     ("softmax", 4096, 32768, bf16),
     ("softmax", 65536, 128, bf16),
+    ("softmax_gradient", 4096, 32768, bf16),
+    ("softmax_gradient", 16384, 1000, f32),
+    ("softmax_gradient", 65536, 128, bf16),
     ("add_rms_norm", 64, 8192, bf16),
     ("add_rms_norm_gradient", 64, 8192, bf16),
     ("rms_norm", 10682, 50257, bf16),
     ("rms_norm", 10682, 50257, f32),
 )
-MOVED: Final = {"add_rms_norm": 4, "add_rms_norm_gradient": 4}
+MOVED: Final = {"softmax_gradient": 3, "add_rms_norm": 4, "add_rms_norm_gradient": 4}
 """Arrays per element that are read or written, where they are not two."""
 
 Make = Callable[[], Operation]
