@@ -14,11 +14,9 @@ size, most of all the time. `--budget` ends it, and `--resume` goes on.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -31,7 +29,7 @@ from matmul_sweep import WEIGHTS
 from measure import Result, Summary, show, start, summarise
 from norm_cases import Options
 from norm_visit import free
-from sweeps import sweep
+from sweeps import sweep, unlimited
 
 from pyptx.ops.tensor_core import hopper, plan
 from pyptx.ops.tensor_core.shape import BLOCK, Product, Shape
@@ -112,9 +110,8 @@ def measure(device: dict[str, object], options: Options) -> Result:
     result = start("matmul_shapes", device, calls=CALLS)
     assemble()
     flush = Flush()
-    budget = math.inf if options.budget is None else options.budget
     cases = [(f"{title}: ", partial(visit, title, flush)) for title in products()]
-    sweep(result, replace(options, budget=budget), cases)
+    sweep(result, unlimited(options), cases)
     return result
 
 

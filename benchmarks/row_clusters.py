@@ -13,26 +13,20 @@ and give the same results, or the benchmark fails. Building the kernels takes mo
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import Any, Final
 
-import jax
-from measure import Result, Summary, show, start, summarise
+from by_points import PointBuilder, Timed, compiled, device_here, every, rows_of
+from measure import Result, Summary, show, summarise
 from norm_cases import Options
-from row_limits import Call, Point, arguments, ready, same
-from sweeps import by_builder
+from row_limits import Call, Point, arguments, same
 
-from pyptx import device as devices
-from pyptx._target import Target
 from pyptx.device import Device
 from pyptx.ops.rowwise.cluster_rates import Work
 from pyptx.ops.rowwise.operation import COLUMN, RowOp
 from pyptx.ops.rowwise.partition import Rows
-from pyptx.ops.rowwise.program import types_of
-from pyptx.ops.rowwise.sequences import of_operation
 from pyptx.ops.rowwise.sizes import aligned
 from pyptx.ops.rowwise.strategies import cluster
 from pyptx.types import DType, bf16, f32
@@ -78,11 +72,6 @@ def _case(name: str, dtype: DType, columns: int) -> Point:
     return Point("row_clusters", name, dtype, columns, BYTES // (columns * dtype.bytes), columns)
 
 
-def rows_of(op: RowOp, columns: int, on: Device) -> Rows:
-    """The rows of an operation on a device."""
-    return Rows((columns,), types_of(op), op.compute, device=on)
-
-
 def shapes(op: RowOp, rows: Rows) -> Iterator[cluster.Shape]:
     """Every shape that a device has room for, and registers."""
     words = sum(rows.vector(operand.dtype).words for operand in op.given(COLUMN))
@@ -100,39 +89,17 @@ def shapes(op: RowOp, rows: Rows) -> Iterator[cluster.Shape]:
                     yield shape
 
 
-class Builder:
+class Builder(PointBuilder):
     """Builds a case's kernels, then measures them."""
 
     def __init__(self) -> None:
-        module: Any = __import__("device_time")
-        self._cases = {_title(case): case for case in cases()}
-        self._timed = partial(module.in_rounds, flush=module.Flush())
-        self._on = device_here()
-        self._built: tuple[Point, Mapping[cluster.Shape, Call]] | None = None
-
-    def build(self, title: str) -> Mapping[str, str]:
-        """Build and call every shape's kernel; all are needed."""
-        case = self._cases[title]
-        self._built = case, calls(case, self._on)
-        return {}
-
-    def measure(self) -> Sequence[Summary]:
-        """Measure what was built, and give its memory back."""
-        assert self._built is not None, "`build` comes first"
-        case, built = self._built
-        self._built = None
-        return list(measured(case, built, self._on, self._timed))
+        on = device_here()
+        super().__init__(cases(), partial(calls, on=on), partial(measured, on=on))
 
 
 def measure(device: dict[str, object], options: Options) -> Result:
     """Every case that begins within the budget; RuntimeError if one fails."""
-    result = start("row_clusters", device, calls=CALLS)
-    budget = math.inf if options.budget is None else options.budget
-    titles = [_title(case) for case in cases()]
-    by_builder(result, replace(options, budget=budget), titles, __name__, Builder)
-    if result.settings["failed"]:
-        raise RuntimeError(f"not measured: {result.settings['failed']}")
-    return result
+    return every(__name__, device, options, cases(), Builder, calls=CALLS)
 
 
 def report(result: Result) -> None:
@@ -140,18 +107,14 @@ def report(result: Result) -> None:
     show(result, {"vectors": lambda m: str(m.notes["vectors"])})
 
 
-def device_here() -> Device:
-    """What pyptx knows of this GPU."""
-    torch: Any = __import__("torch")
-    major, minor = torch.cuda.get_device_capability(0)
-    return devices.of(Target.parse(f"sm_{major}{minor}a"))
-
-
 def calls(case: Point, on: Device) -> dict[cluster.Shape, Call]:
     """The kernel of each shape, called once; RuntimeError if one gives other results."""
     arrays = arguments(case)
     rows = rows_of(case.op, case.columns, on)
-    found = {shape: compiled(case.op, rows, shape, arrays) for shape in shapes(case.op, rows)}
+    found = {
+        shape: compiled(case.op, rows, (), cluster.kernel_of(case.op, rows, shape), arrays)
+        for shape in shapes(case.op, rows)
+    }
     expected = None
     for call in found.values():
         given = call()
@@ -162,7 +125,7 @@ def calls(case: Point, on: Device) -> dict[cluster.Shape, Call]:
 
 
 def measured(
-    case: Point, built: Mapping[cluster.Shape, Call], on: Device, timed: Callable[..., Any]
+    case: Point, built: Mapping[cluster.Shape, Call], timed: Timed, *, on: Device
 ) -> Iterator[Summary]:
     """What each took."""
     busy: Any = __import__("chrome_trace").busy
@@ -170,14 +133,10 @@ def measured(
     for shape, activities in timed(built, CALLS, warm=WARM).items():
         times = [busy(call) for call in activities]
         yield summarise(
-            f"{_title(case)} by {named(shape)}", "us", times, operation=case.name, rows=case.count,
+            f"{case.title} by {named(shape)}", "us", times, operation=case.name, rows=case.count,
             columns=case.columns, dtype=str(case.dtype), ends=not rows.aligned,
             **asdict(Work.of(case.op, rows, shape)),
         )  # fmt: skip
-
-
-def _title(case: Point) -> str:
-    return f"{case.name} {case.count} x {case.columns} {case.dtype}"
 
 
 def named(shape: cluster.Shape) -> str:
@@ -185,14 +144,3 @@ def named(shape: cluster.Shape) -> str:
     where = "shared memory" if shape.shared else "registers"
     sizes = f"{shape.teams} x {shape.parts} x {shape.threads}"
     return f"{sizes}, {shape.stages} rows, {where}"
-
-
-def compiled(op: RowOp, rows: Rows, shape: cluster.Shape, arrays: list[Any]) -> Call:
-    """A call of the kernel of a shape."""
-    kernel = cluster.kernel_of(op, rows, shape)
-
-    def alone(*given: Any) -> Any:  # a sequence has a function
-        return kernel(*given)
-
-    one: Any = of_operation(op, rows, (), op.name, alone)
-    return partial(ready, jax.jit(one).lower(*arrays).compile(), arrays)

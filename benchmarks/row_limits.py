@@ -135,6 +135,11 @@ class Point:
     def op(self) -> RowOp:
         return MAKE[self.name](self.columns, self.dtype)
 
+    @property
+    def title(self) -> str:
+        """The operation, its rows and their type."""
+        return f"{self.name} {self.count} x {self.columns} {self.dtype}"
+
 
 def points(limit: str, multiprocessors: int) -> Iterator[Point]:
     """Where it is measured: at sizes around what it is."""
@@ -222,7 +227,7 @@ def _measured(point: Point, flush: Any, timed: Callable[..., Any]) -> Iterator[S
     activities = timed([call for call in calls.values() for _ in range(each)], flush)
     for i, side in enumerate(calls):
         times = [busy(call) for call in activities[i * each + WARM : (i + 1) * each]]
-        name = f"{point.limit}: {point.name} {point.count} x {point.columns} {point.dtype}, {side}"
+        name = f"{point.limit}: {point.title}, {side}"
         yield summarise(
             name, "us", times, limit=point.limit, operation=point.name, rows=point.count,
             columns=point.columns, dtype=str(point.dtype), size=point.size, side=side,

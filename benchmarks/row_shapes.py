@@ -13,27 +13,24 @@ once, `--budget` ends it, and `--resume` goes on.
 
 from __future__ import annotations
 
-import math
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any, Final
 
 import jax
-from measure import Result, Summary, show, start, summarise
+from by_points import PointBuilder, Timed, compiled, device_here, every, rows_of
+from measure import Result, Summary, show, summarise
 from norm_cases import COPY, Options
-from row_clusters import device_here
 from row_limits import Call, Point, arguments, ready, same
-from sweeps import by_builder
 
 from pyptx.device import WARP, Device
 from pyptx.ops.rowwise import plan, sizes
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
-from pyptx.ops.rowwise.program import types_of
-from pyptx.ops.rowwise.sequences import Operation, finished, of_operation
+from pyptx.ops.rowwise.sequences import Operation, finished
 from pyptx.ops.rowwise.strategies import cluster, cta, one_cluster, subwarp, two_pass
 from pyptx.types import DType, bf16, f32
 
@@ -67,10 +64,6 @@ Make = Callable[[], Operation]
 def cases() -> Iterator[Point]:
     for name, count, columns, dtype in CASES:
         yield Point("row_shapes", name, dtype, columns, count, columns)
-
-
-def title_of(case: Point) -> str:
-    return f"{case.name} {case.count} x {case.columns} {case.dtype}"
 
 
 # ---- shapes --------------------------------------------------------------------------------------
@@ -188,46 +181,28 @@ def _summed(
 # ---- times ---------------------------------------------------------------------------------------
 
 
-class Builder:
-    """Builds a case's kernels, then measures them."""
+class Builder(PointBuilder):
+    """Builds a case's kernels and a copy, then measures them."""
 
     def __init__(self) -> None:
-        module: Any = __import__("device_time")
-        self._cases = {title_of(case): case for case in cases()}
-        self._timed = partial(module.in_rounds, flush=module.Flush())
-        self._on = device_here()
-        self._built: tuple[Point, Mapping[str, Call]] | None = None
+        on = device_here()
 
-    def build(self, title: str) -> Mapping[str, str]:
-        """Build and call every shape's kernel; all are needed."""
-        case = self._cases[title]
-        self._built = case, {**calls(case, self._on), COPY: copying(case)}
-        return {}
+        def built(case: Point) -> Mapping[str, Call]:
+            return {**calls(case, on), COPY: copying(case)}
 
-    def measure(self) -> Sequence[Summary]:
-        """Measure what was built, and give its memory back."""
-        assert self._built is not None, "`build` comes first"
-        case, built = self._built
-        self._built = None
-        return list(measured(case, built, self._timed))
+        super().__init__(cases(), built, measured)
 
 
 def measure(device: dict[str, object], options: Options) -> Result:
     """Every case that begins within the budget; RuntimeError if one fails."""
-    result = start("row_shapes", device, calls=CALLS)
-    budget = math.inf if options.budget is None else options.budget
-    titles = [title_of(case) for case in cases()]
-    by_builder(result, replace(options, budget=budget), titles, __name__, Builder)
-    if result.settings["failed"]:
-        raise RuntimeError(f"not measured: {result.settings['failed']}")
-    return result
+    return every(__name__, device, options, cases(), Builder, calls=CALLS)
 
 
 def report(result: Result) -> None:
     """The chosen one and the fastest five of each case."""
     few: list[Summary] = []
     for case in cases():
-        own = [m for m in result.measurements if m.name.startswith(f"{title_of(case)} by ")]
+        own = [m for m in result.measurements if m.name.startswith(f"{case.title} by ")]
         fastest = sorted(own, key=lambda m: m.median)[:5]
         few += [*fastest, *(m for m in own if m.notes["shape"] == CHOSEN and m not in fastest)]
     some = replace(result, measurements=few)
@@ -237,28 +212,17 @@ def report(result: Result) -> None:
 def calls(case: Point, on: Device) -> dict[str, Call]:
     """What is chosen and every shape, called once; RuntimeError if one gives other results."""
     op = case.op
-    rows = Rows((case.columns,), types_of(op), op.compute, device=on)
+    rows = rows_of(op, case.columns, on)
     results = tuple(operand.dtype for operand in op.written(COLUMN))
     arrays = arguments(case)
-
-    def compiled(made: Any) -> Call:
-        return partial(ready, jax.jit(made).lower(*arrays).compile(), arrays)
-
-    found = {CHOSEN: compiled(plan.operation(op, (case.columns,), results))}
-    expected = found[CHOSEN]()
+    chosen: Any = plan.operation(op, (case.columns,), results)
+    of_plan = partial(ready, jax.jit(chosen).lower(*arrays).compile(), arrays)
+    found: dict[str, Call] = {CHOSEN: of_plan}
+    expected = of_plan()
     for what, make in shapes(op, rows, case.count):
-        found[what] = compiled(_alone(op, rows, results, make()))
+        found[what] = compiled(op, rows, results, make(), arrays)
         same(found[what](), expected, case)
     return found
-
-
-def _alone(op: RowOp, rows: Rows, results: tuple[DType, ...], kernel: Operation) -> Any:
-    """A kernel as an operation; a sequence has a function."""
-
-    def called(*given: Any) -> Any:
-        return kernel(*given)
-
-    return of_operation(op, rows, results, op.name, called)
 
 
 def copying(case: Point) -> Call:
@@ -270,9 +234,7 @@ def copying(case: Point) -> Call:
     return lambda: y.copy_(x)
 
 
-def measured(
-    case: Point, built: Mapping[str, Call], timed: Callable[..., Any]
-) -> Iterator[Summary]:
+def measured(case: Point, built: Mapping[str, Call], timed: Timed) -> Iterator[Summary]:
     """What each took, and its share of a copy's speed."""
     busy: Any = __import__("chrome_trace").busy
     found = timed(built, CALLS, warm=WARM)
@@ -281,5 +243,5 @@ def measured(
     for what, each in times.items():
         share = round(copy / statistics.median(each), 4)
         yield summarise(
-            f"{title_of(case)} by {what}", "us", each, case=title_of(case), shape=what, share=share
+            f"{case.title} by {what}", "us", each, case=case.title, shape=what, share=share
         )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -16,6 +18,11 @@ BUDGET: Final = 360.0
 
 Measure = Callable[[], tuple[Sequence[Summary], Mapping[str, str]]]
 """What was measured, and why other measurements were not made, by name."""
+
+
+def unlimited(options: Options) -> Options:
+    """The options without a budget, unless there is one on the command line."""
+    return replace(options, budget=math.inf) if options.budget is None else options
 
 
 def by_builder(

@@ -84,7 +84,7 @@ def test_a_case_is_measured(bench, monkeypatch):
         return {s: [[activity("kernel", 0.0, 5.0 + i, 1)]] * count for i, s in enumerate(calls)}
 
     with pyptx.target("sm_90a"):
-        first, second = bench.measured(case, bench.calls(case, H200), H200, timed)
+        first, second = bench.measured(case, bench.calls(case, H200), timed, on=H200)
     assert (first.median, second.median) == (5.0, 6.0)
     assert first.name == "layer_norm 9 x 2057 bf16 by 8 x 2 x 64, 3 rows, registers"
     rows = bench.rows_of(case.op, 2057, H200)
@@ -103,7 +103,8 @@ def test_shapes_that_disagree_are_noticed(bench, monkeypatch):
         with pytest.raises(RuntimeError, match="disagree"):
             bench.same(right, wrong, case)
         given = iter((right, wrong))
-        monkeypatch.setattr(bench, "shapes", lambda op, rows: iter("ab"))
+        shapes = [cluster.Shape(8, 2, threads, 3, 1, shared=False) for threads in (64, 96)]
+        monkeypatch.setattr(bench, "shapes", lambda op, rows, shapes=shapes: iter(shapes))
         monkeypatch.setattr(bench, "compiled", lambda *_, given=given: partial(next, given))
         with pytest.raises(RuntimeError, match="disagree"):
             bench.calls(case, H200)
@@ -117,7 +118,7 @@ def test_a_case_that_fails_ends_the_benchmark(bench, monkeypatch):
         assert options.budget == math.inf
         result.settings["failed"] = {titles[0]: "disagree"}
 
-    monkeypatch.setattr(bench, "by_builder", failing)
+    monkeypatch.setattr(importlib.import_module("by_points"), "by_builder", failing)
     with pytest.raises(RuntimeError, match=r"not measured: \{.*: 'disagree'\}"):
         bench.measure({"name": "A GPU"}, options)
 
@@ -128,10 +129,11 @@ def test_a_builder_builds_and_measures_by_title(bench, monkeypatch):
     monkeypatch.setitem(sys.modules, "device_time", stub)
     monkeypatch.setattr(bench, "device_here", lambda: H200)
     monkeypatch.setattr(bench, "calls", lambda case, on: {"of": case})
-    monkeypatch.setattr(bench, "measured", lambda case, built, on, timed: iter((case, built)))
+    monkeypatch.setattr(bench, "measured", lambda case, built, timed, *, on: iter((case, built)))
     builder = bench.Builder()
     titles: list[str] = []
-    monkeypatch.setattr(bench, "by_builder", lambda result, options, given, *_: (
+    points = importlib.import_module("by_points")
+    monkeypatch.setattr(points, "by_builder", lambda result, options, given, *_: (
         titles.extend(given), result.settings.update(failed={})
     ))  # fmt: skip
     bench.measure({"name": "A GPU"}, importlib.import_module("norm_cases").Options())

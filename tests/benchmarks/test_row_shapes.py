@@ -46,7 +46,7 @@ def test_every_case_has_many_shapes(bench):
     for case in bench.cases():
         names = [name for name, _ in bench.shapes(case.op, rows_of(case), case.count)]
         assert len(names) == len(set(names)) > 30
-        titles.add(bench.title_of(case))
+        titles.add(case.title)
         ways |= {way for way in WAYS if any(way in name for name in names)}
     assert len(titles) == len(bench.CASES)
     assert ways == set(WAYS)
@@ -95,7 +95,10 @@ def replaced(bench: Any, monkeypatch: pytest.MonkeyPatch, other: Any) -> Any:
         ones = [jnp.ones((other.columns,), each.dtype.numpy) for each in columns]
         return lambda x: kernel(x, *ones)
 
-    monkeypatch.setattr(bench, "_alone", lambda op, rows, results, kernel: kernel)
+    jax = importlib.import_module("jax")
+    monkeypatch.setattr(bench, "compiled", lambda op, rows, results, kernel, arrays: partial(
+        bench.ready, jax.jit(kernel).lower(*arrays).compile(), arrays
+    ))  # fmt: skip
     return made
 
 
@@ -136,9 +139,10 @@ def test_a_builder_builds_and_measures_by_title(bench, monkeypatch):
         result.settings["failed"] = failed
 
     options = importlib.import_module("norm_cases").Options()
-    monkeypatch.setattr(bench, "by_builder", partial(by_builder, {}))
+    points = importlib.import_module("by_points")
+    monkeypatch.setattr(points, "by_builder", partial(by_builder, {}))
     assert bench.measure({"name": "A GPU"}, options).part == "row_shapes"
-    monkeypatch.setattr(bench, "by_builder", partial(by_builder, {"a case": "disagree"}))
+    monkeypatch.setattr(points, "by_builder", partial(by_builder, {"a case": "disagree"}))
     with pytest.raises(RuntimeError, match=r"not measured: \{'a case': 'disagree'\}"):
         bench.measure({"name": "A GPU"}, options)
 
@@ -147,7 +151,7 @@ def test_the_fastest_are_shown(bench, capsys):
     """Five of each case, and the chosen one."""
     measure = importlib.import_module("measure")
     result = measure.Result("row_shapes", {"name": "A GPU"}, {"packages": {}}, {})
-    title = bench.title_of(next(bench.cases()))
+    title = next(bench.cases()).title
     for what, us in [*((f"shape {i}", 10.0 + i) for i in range(9)), ("chosen", 17.5)]:
         name = f"{title} by {what}"
         result.put(measure.summarise(name, "us", [us], case=title, shape=what, share=1 / us))
